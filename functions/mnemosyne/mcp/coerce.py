@@ -15,8 +15,8 @@ from mnemosyne.domain.parsing import is_like_json, json_of_text
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{1,18})?")
 _WRITTEN_ID = re.compile(r"([\[<`\"'])?(?:memory://)?(?P<id>[0-9a-fA-F-]{32,36})(?(1)[\]>`\"'])")
-"""Pattern of an id as models write it: alone, in quotes, in brackets (as in texts of answers), or in a resource's
-URI."""
+"""Pattern of an id as models write it: alone, in quotes, in brackets (as in the texts of tools' answers), or in the URI
+of a resource."""
 _FENCE = "```"
 IDS = ("id", "ids", "request_id", "request_ids", "superseded_by")
 SEPARATED = ("tags", "add_tags", "remove_tags", "ids", "request_ids")

@@ -81,7 +81,7 @@ def _run(
             reply = tool.run(parsed_arguments, principal, services)
         except EmbeddingModelChanged:  # run the tool again: `services` now has the embedder of the new model
             reply = tool.run(parsed_arguments, principal, services)
-    except Exception as exc:  # noqa: BLE001 - logged and classified there
+    except Exception as exc:  # noqa: BLE001 - `_handle_error` logs and classifies every exception
         return _handle_error(exc, tool, principal)
     if reply.is_dry_run:
         return "dry_run", success(reply)
@@ -126,7 +126,8 @@ def _unavailable_text(error: ServiceError, tool: Tool[Any]) -> str:
         log_hint = f"the log has the next step under trace id {_trace_id()}"
         return f"unavailable until the server's operator acts, nothing was changed: {error.cause}; {log_hint}"
     text = str(error)
-    if isinstance(error, StatementTimeout):  # the caller can only avoid it by reading less; the log has the next step
+    if isinstance(error, StatementTimeout):
+        # Leave out the next step, which is for the operator and is in the log. The caller can only read less.
         text = error.cause
         text += ": narrow the search by time or tags, or ask for less" if tool.scope is Scope.READ else ""
     return f"temporarily unavailable, nothing was changed, try again shortly: {text}"

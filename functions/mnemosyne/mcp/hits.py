@@ -29,9 +29,10 @@ off."""
 SHORTEST_WORD = 3
 """Minimum length of a query word whose surroundings are shown."""
 LONGEST_PART = 10
-"""Maximum length of a part of the query that is looked for, in scripts without spaces between words."""
+"""Maximum length of a part of a query. In scripts without spaces between words, passages are cut around such parts
+instead of words."""
 CHARACTERS_IN_PARTS = 100
-"""Length of the beginning of a query that is divided into such parts."""
+"""Number of characters at the beginning of a query that are divided into such parts. The rest is ignored."""
 NOTHING_FOUND = "No memories found."
 NOTHING_CLOSE = "Nothing close was found: these hits are only the least distant."
 OF_SEARCHED_TIME = (
@@ -101,10 +102,10 @@ def _longest_passage(lengths: list[int]) -> int:
 
 
 def closer_hits(memories: Sequence[SearchHit], close: int, query: SearchQuery) -> str | None:
-    """Return a note if all hits are weak, and the limit left out hits that are not weak. Otherwise return None.
+    """Return a note if all hits are weak, although candidates beyond the limit are not weak. Otherwise return None.
 
-    `close` is the number of candidates that are not weak. The limit can leave out such a candidate, because the order
-    of hits also depends on the quality and on the session.
+    `close` is the number of candidates that are not weak. A weak candidate can be ranked before them, because the
+    ranking also depends on the quality and on the session of a memory.
     """
     if not close or any(hit.confidence is not Confidence.WEAK for hit in memories):
         return None
@@ -115,9 +116,9 @@ def closer_hits(memories: Sequence[SearchHit], close: int, query: SearchQuery) -
 def nothing_close(memories: Sequence[SearchHit], left_out: int, close: int, query: SearchQuery) -> str | None:
     """Return a note if no candidate is close to the query, otherwise None.
 
-    No candidate is close if all are weak, or if all are below the minimum confidence. A hit can be weak although
-    it is from the time that the caller or the query names, because the confidence does not consider times. In this
-    case, the note says that hits are from that time.
+    No candidate is close if all are weak, or if all are below the minimum confidence. The confidence does not consider
+    times. Therefore a hit can be weak although it is from the time that the caller or the query names. In this case,
+    the note says that hits are from that time.
     """
     minimum = query.min_confidence
     if close or any(hit.confidence is not Confidence.WEAK for hit in memories):
@@ -136,10 +137,10 @@ def nothing_close(memories: Sequence[SearchHit], left_out: int, close: int, quer
 
 
 def passage(content: str, query: str, length: int) -> str:
-    """Cut a content to about `length` characters: its beginning, and the surroundings of a word of the query.
+    """Cut a content to about `length` characters: its beginning, and the text around a word of the query.
 
-    If the content contains several words of the query, the surroundings of the longest word are kept. In scripts
-    without spaces between words, each part of the query of at most LONGEST_PART characters counts as a word.
+    If the content contains several words of the query, the text around the longest word is kept. In scripts without
+    spaces between words, each part of the query of at most LONGEST_PART characters counts as a word.
     """
     if len(content) <= length:
         return content

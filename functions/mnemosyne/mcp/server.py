@@ -73,7 +73,8 @@ async def _name_invalid_params(ctx: Context, call_next: CallNext) -> HandlerResu
     try:
         return await call_next(ctx)
     except ValidationError as exc:
-        data = {"params": ctx.params} | dict(ctx.params or {})  # the SDK checks both with and without the name `params`
+        # The errors of the SDK name a parameter either `params.NAME` or only `NAME`, so `data` has both.
+        data = {"params": ctx.params} | dict(ctx.params or {})
         raise MCPError(mcp_types.INVALID_PARAMS, f"Invalid request: {invalid(exc, BaseModel, data, of='')}") from exc
 
 

@@ -109,7 +109,8 @@ class _Conversation:
             self._track_request(payload)
             jsonrpc.drop_null_params(payload)
             jsonrpc.complete_initialize(payload)
-            yield json.dumps(payload)  # the SDK cannot parse each line that `jsonrpc.read` parses
+            # Encode the payload again, because the SDK cannot parse some lines that `jsonrpc.read` can parse.
+            yield json.dumps(payload)
         with anyio.move_on_after(LAST_ANSWERS_SECONDS):
             while self._pending:
                 self._response_sent = anyio.Event()

@@ -118,7 +118,7 @@ class ToolOptions:
     outcome: Look | None = None
     """Function that looks up the outcome of a request, for calls with `wait`."""
     refused: str = ""
-    """Sentence that is appended to errors about arguments. For example, no memory of a batch was stored."""
+    """Sentence that is appended to errors about arguments, for example to say that no memory of a batch was stored."""
     deprecated: str | None = None
     """For a deprecated tool, a sentence that names its replacement."""
 

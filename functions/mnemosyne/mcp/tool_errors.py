@@ -34,7 +34,8 @@ class ErrorCode:
     code: str
     retryable: bool = False
     """Whether the same call may succeed later, without action by an operator. False if the failed call may have changed
-    anything, except for a message that the topic may have accepted, because its memories are stored once."""
+    something. The exception is a call that may have published a message: it can be repeated, because the memories of
+    both messages are stored only once."""
     retry_after: int | None = None
     """Seconds to wait before the next attempt."""
 

@@ -1,4 +1,7 @@
-"""All tools: those that agents see in `tools/list`, in this order, and those for the console, hooks and old clients."""
+"""All tools: those that agents see in `tools/list`, and those for the console, for hooks and for old clients.
+
+The order of TOOLS is the order in `tools/list`.
+"""
 
 from collections.abc import Mapping
 from functools import cache

@@ -121,8 +121,8 @@ class FilterArguments(Input):
     def nothing_found(self, *, has_query: bool = False) -> str:
         """Return the text of an empty answer.
 
-        The text names the filters except times, because some models set a filter by mistake, for example to the text
-        `null`.
+        Some models set a filter by mistake, for example to the text `null`. Therefore the text names all filters except
+        times.
         """
         conditions = [str(argument.condition()) for argument in self.metadata or ()]
         filters = {"tags": self.tags, "session": self.session, "metadata": conditions}

@@ -29,7 +29,7 @@ from mnemosyne.mcp.tools.search import QUERY_LENGTH, RESPONSE_CHARACTERS, run_se
 from mnemosyne.ports.services import Services
 
 RECALLED = 5
-"""Number of memories. Their text has up to 2,100 characters, about a thousand tokens."""
+"""Maximum number of memories in an answer. Their text has up to 2,100 characters, about a thousand tokens."""
 CONSIDERED = 2 * RECALLED
 """Number of hits of the search. The number is higher than the number of returned memories, because some hits may be too
 weak."""
@@ -39,8 +39,8 @@ for. A prompt with two adjacent characters of a script without spaces can have s
 _BETWEEN_WORDS = re.compile(r"[\s\u0f0b]+")
 """Spaces, and the mark after a Tibetan syllable."""
 LONGEST_PERIOD = timedelta(days=31, hours=1)
-"""Maximum length of a period whose memories are recalled if the prompt names it: the longest month, when clocks are set
-back."""
+"""Maximum length of a period whose memories are recalled if the prompt names the period. This is the length of the
+longest month, including the hour that is added when clocks are set back."""
 
 
 class HookArguments(Input):
@@ -90,7 +90,8 @@ def recall_for_hook(arguments: HookArguments, principal: Principal, services: Se
         quality_weight=HYBRID_QUALITY_WEIGHT,
         preferred=named_times(text, now=services.clock(), timezone=arguments.timezone),
         characters=RESPONSE_CHARACTERS,
-        wanted_confidence=arguments.min_confidence,  # weak hits, for example of one session, can fill the limit
+        # Otherwise weak hits, for example of one session, could take all the places within the limit.
+        wanted_confidence=arguments.min_confidence,
     )
     result = run_search(query, principal, services)
     close = _close_hits(result.hits, arguments.min_confidence)

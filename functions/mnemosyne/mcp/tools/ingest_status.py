@@ -70,7 +70,7 @@ class RequestStatus(Result):
 
 
 class Statuses(Result):
-    """One status per requested id, in the order in which the ids are first given."""
+    """One status per requested id, in the order in which the ids first appear in the arguments."""
 
     requests: list[RequestStatus]
 

@@ -48,12 +48,13 @@ def window_note(window: Window | None) -> str | None:
 
 
 def more_note(query: SearchQuery) -> str:
-    """Return a note for a search that returns every match and has more of them than the limit."""
+    """Return a note for a search that finds every matching memory, but finds more of them than the limit allows."""
     filters = query.filters
     higher_limit = "raise limit, or " if query.limit < MAXIMUM_LIMIT else ""
-    if query.query or filters.as_of or filters.tag_match is not TagMatch.ANY:  # list_memories does not take these
+    # list_memories has no arguments for a query, for `as_of` or for another match of tags than `any`.
+    if query.query or filters.as_of or filters.tag_match is not TagMatch.ANY:
         return f"There are more: {higher_limit}narrow the search."
-    # list_memories includes superseded memories by default
+    # By default, list_memories includes superseded memories, and a search leaves them out.
     current_only = "" if filters.include_superseded else ", include_superseded false"
     return f"There are more: {higher_limit}page through all with list_memories{current_only} and the same filters."
 

@@ -37,7 +37,7 @@ class Imported(Result):
     content_hash: str | None = None
     superseded_by_hash: str | None = None
     tags: list[str] | None = None
-    left_out: list[str] = []  # noqa: RUF012 - pydantic makes each its own
+    left_out: list[str] = []  # noqa: RUF012 - pydantic copies the default for each instance
 
 
 class ImportedPart(Result):
