@@ -31,7 +31,7 @@ function element(name, properties = {}, ...children) {
 const present = (children) => children.filter((child) => ![null, undefined, "", false].includes(child));
 
 function show(title, ...body) {
-  state.opening = null; // a memory that arrives now was opened before this
+  state.opening = null; // a memory that was opened earlier, and arrives later, must not replace this view
   const heading = element("h1", { textContent: title, tabIndex: -1, dir: "auto" });
   const icon = document.getElementById("icon").content.cloneNode(true);
   view.replaceChildren(element("header", {}, icon, heading), ...present(body));
@@ -54,11 +54,11 @@ function others(name, ids) {
   return note(`${name} `, ...ids.flatMap((id) => [link(id), " "]));
 }
 
-// Half of a character of two UTF-16 units would be shown as �.
+// Cut a long text. A character of two UTF-16 units is not cut in half, because a half would be shown as �.
 const shorten = (text) =>
   (text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS).replace(/\p{Cs}$/u, "")}…` : text);
 
-// The earlier moment whose state is shown; without it, the state is the current one.
+// A note with the past time whose state is shown. Nothing is shown if the state is the current one (no `moment`).
 const past = (moment) => moment && note(`As of ${formatTime(moment)}`);
 
 function showList(results) {

@@ -24,9 +24,9 @@ const REST_MS = 1000;
 export function Activity({ address, may }) {
   const state = address.searchParams.get("state") ?? "";
   const { pages, counts, handlers } = useRequests(state);
-  const isReady = useRef(false); // whether the requests are shown, which would move the dead letters below them
+  const isReady = useRef(false); // whether requests are loaded; dead letters below wait, so that they do not move
   isReady.current ||= !pages.isLoading;
-  const [changes, setChanges] = useState(0); // number of changes of dead letters, which are loaded again after each
+  const [changes, setChanges] = useState(0); // after each change of a dead letter, the dead letters are loaded again
   const onChanged = async () => {
     await Promise.all([pages.reload(), countFailures(may)]);
     setChanges((before) => before + 1);
@@ -85,7 +85,7 @@ async function refresh(pages, { items, next }) {
   const merged = merge(pages.items);
   const isGap = items.length >= LIMIT && !merged.slice(0, items.length).some((item) => pages.items.includes(item));
   if (isGap || (!next && pages.next)) {
-    await pages.reload(); // more new items may exist between this page and the list, or the list has become short
+    await pages.reload(); // changed requests may follow beyond this page, or the whole list is now one page
     return true;
   }
   const isSame = merged.every((item, index) => item === pages.items[index]);
@@ -150,10 +150,10 @@ function usePicks({ requests, may, redriving, onChanged }) {
   return { picks: mayRetry || mayDelete ? { ids: picks, toggle } : null, question };
 }
 
-// Update the loaded requests from a newer first page, in the order of the server. An unchanged request stays the same
-// object. A changed request has moved to the top of the list. A loaded request that the newer page should contain, but
-// does not, is removed: its state has changed, so it no longer belongs to the list. The page should contain the loaded
-// requests above its last unchanged one. `isWhole` is true if the page is the whole list.
+// Update the loaded requests (`before`) from a newer first page (`newest`), in the order of the server. An unchanged
+// request stays the same object. A changed request has moved to the top of the list. A loaded request is removed if the
+// page lacks it, but has an unchanged request that was loaded below it: the removed request has changed its state, and
+// no longer belongs to the list. `isWhole` is true if the page is the whole list.
 export function mergeRequests(before, newest, isWhole) {
   const old = new Map(before.map((request) => [request.request_id, request]));
   const changed = newest.map((request) => {
@@ -173,7 +173,7 @@ function useRedrive(may, onChanged) {
     const singly = ids.length <= MOST_SINGLE;
     const calls = singly ? ids.map((id) => ({ message_id: id })) : partsOf(ids).map((part) => ({ message_ids: part }));
     const problems = [];
-    let requests = 0; // a message may have several
+    let requests = 0; // a message may have several requests
     const callTool = client.retrying();
     for (const which of calls) {
       const answer = await callTool("redrive", which);

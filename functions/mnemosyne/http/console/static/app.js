@@ -121,7 +121,7 @@ function useAccount() {
       // After another log-in, the page is kept only if the namespace is the same. So wait until the namespace is
       // loaded. If the loading fails, the button `Try again` repeats it.
       if (waiting.current.length) await loading.then(() => resumeCalls(namespace));
-      else loading.catch(() => null); // Watch asks again
+      else loading.catch(() => null); // the component Watch loads the person again
       setMay(names);
       setRefused(null);
     } catch (error) {

@@ -37,8 +37,8 @@ export function deleteLater(memories, { onUndo = () => {} } = {}) {
   const others = memories.filter(({ id }) => !deletedIds.get().has(id));
   if (!others.length) return;
   const ids = others.map(({ id }) => id);
-  // Calls fail after another person has logged in.
   let endWait = () => {};
+  // `callTool` fails after a new log-in, so that nothing is deleted for another person.
   const callTool = client.retrying((reason) => {
     if (!reason) endWait();
     else if (!isToastShown()) endWait = showToast(`Not deleted yet: ${reason}`);

@@ -23,7 +23,7 @@ export const labelsOf = ({ title, title_given: isGiven, tags, metadata, expires_
 
 // Arguments of update_memory with the changed fields of the form, or null if none has changed. The tags are not
 // included: tagChangesOf returns them for a separate call. `earlier` are the forms that the page has sent before. A
-// field that differs from one of them is also changed, because the server may have stored its earlier value.
+// field that differs from one of these also counts as changed, because the server may have stored the value sent then.
 export function changesOf(memory, form, earlier = []) {
   const isChanged = (name) => [labelsOf(memory), ...earlier].some((before) => form[name] !== before[name]);
   const changes = {};
@@ -35,7 +35,7 @@ export function changesOf(memory, form, earlier = []) {
   return Object.keys(changes).length ? { id: memory.id, ...changes } : null;
 }
 
-// The expiry of the form. A memory may expire at any time of its day, so the day that it had before means that time.
+// The expiry that the form sets. The form has only the day. If the day is unchanged, the time of day is unchanged, too.
 function expiryOf(memory, { expiry }) {
   if (!expiry) return "none";
   return expiry === labelsOf(memory).expiry ? memory.expires_at : startOfDate(expiry);

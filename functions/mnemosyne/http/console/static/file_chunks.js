@@ -5,7 +5,7 @@ const END = "[[[CHRONICLE_END]]]";
 const MOST_MEMORIES = 100;
 const MOST_CHRONICLES = 50;
 const CHARACTERS = 1_000_000; // a part ends after this number of characters
-const MOST_VALUES = 20_000; // maximum JSON values in a request; a vector has many
+const MOST_VALUES = 20_000; // maximum JSON values in a request; for example, each number of a vector is a value
 const MOST_CHARACTERS = 2_000_000; // maximum of a line, a chronicle or a note; a request may have a little more
 
 const KNOWN = /\.(jsonl|ndjson|txt|text|chronicle|md|markdown|mdown|mkd)$/i;

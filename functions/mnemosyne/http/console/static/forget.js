@@ -34,7 +34,7 @@ async function forgetAll({ selection, token }) {
   let own = { namespace: person.get()?.namespace, busy: true, state: null, error: null };
   latest.set(own);
   const show = (part) => {
-    if (latest.get() !== own) return; // another person has started another one
+    if (latest.get() !== own) return; // another person has started another forgetting
     own = { ...own, ...part };
     latest.set(own);
   };

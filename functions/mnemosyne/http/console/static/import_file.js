@@ -118,7 +118,7 @@ export class Import {
     const { id, isNew } = this.stored.get(hash);
     if (!isNew) return;
     const successor = this.stored.get(successorHash);
-    // The only tag "none" would remove all tags, so this tag is added in a second call.
+    // `tags: ["none"]` removes all tags. So if "none" is the only tag of the memory, a second call adds it.
     const isNone = tags?.length === 1 && /^none$/i.test(tags[0].trim());
     const changes = tags ? [{ tags: tags.length && !isNone ? tags : ["none"] }] : [];
     if (isNone) changes.push({ add_tags: tags });

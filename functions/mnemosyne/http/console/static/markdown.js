@@ -5,9 +5,9 @@ import { parseInline } from "./markdown_inline.js";
 
 export const MOST_CHARACTERS = 100_000; // longer texts are shown as source only
 const MOST_DEPTH = 8;
-// After each run of characters, a look-ahead excludes a shorter run. Otherwise the time for a line that does not match
-// would grow with the square of its length, and the tab would not respond. Any text can have such a line, because "."
-// does not match the line ends \r and U+2028.
+// In these patterns, a look-ahead after a repeated character prevents attempts with fewer repetitions. Otherwise the
+// time for a line that does not match would grow with the square of its length, and the tab would not respond. Any text
+// can have such a line, because "." does not match the line ends \r and U+2028.
 const FENCE = /^ {0,3}(`{3,}|~{3,}(?!~))[ \t]*(?![ \t])([\w+#.-]{0,40})[^`]*$/;
 const HEADING = /^ {0,3}(#{1,6})[ \t]+(?![ \t])(.*)$/;
 const CLOSING = /[ \t]#+$/; // marks at the end of a heading

@@ -25,20 +25,21 @@ import { memories as countMemories, number } from "./text.js";
 
 const LIMIT = 50;
 const RAIL_TAGS = 12;
-const TOP_PX = 200; // scrolled less than this, new memories are inserted; otherwise a button announces them
+const TOP_PX = 200; // if the page is scrolled less, new memories are inserted; otherwise a button announces them
 
 export function Memories({ address, may }) {
   const form = formOf(address);
   const counting = useFacets(form, may);
   const facets = counting.done;
-  const [times, setTimes] = useState(null); // the window that the server understood
+  const [times, setTimes] = useState(null); // the period that the server derived from the time filter
   useEffect(() => setTimes(null), [address.search]);
   const name = form.query ? `Results for: ${form.query}` : "Memories";
   const [input, setInput] = useState(null); // the text of the search field, if it was changed
   useEffect(() => setInput(null), [address.search]);
   const { answer, problem } = useTyping(form, input);
   const body = form.query ? Results : Recent;
-  const isShown = answer && (input !== null || isAnswerTo(form, answer)); // after Enter, until the search has answered
+  // The typed results are shown while the person types, and after Enter until the full search has answered.
+  const isShown = answer && (input !== null || isAnswerTo(form, answer));
   const typedResults = isShown && html`<${TypedResults} ...${{ form, answer, may }} isSearching=${input === null} />`;
   return html`<${Heading} class="sr">${name}</>
     <div class="with-rail"><div>
@@ -160,10 +161,10 @@ export const withTags = (items, ids, additions, removals) =>
     ? { ...item, tags: [...new Set([...(item.tags ?? []).filter((tag) => !removals.includes(tag)), ...additions])] }
     : item));
 
-// Bring the loaded memories to the state of a newer first page. Up to the last loaded memory on the page, the list
-// becomes like the page: with new memories, without deleted ones, and with the new fields of changed ones. The rest of
-// the page belongs to the next page of the list, unless the page is the whole list (`isWhole`). A memory with another
-// time has moved, so its place in the list does not show where the rest begins.
+// Update the loaded memories (`before`) from a newer first page (`newest`). The list begins with the memories of the
+// page, up to the last one that is loaded already. The rest of the page is ignored, because it is loaded with the next
+// page, unless the page is the whole list (`isWhole`). Then the loaded memories below the page follow. They begin after
+// the last memory of the page whose time is unchanged. A memory with another time has moved within the list.
 export function mergeNewest(before, newest, isWhole) {
   const loaded = new Map(before.map((item) => [item.id, item]));
   const last = newest.findLastIndex(({ id }) => loaded.has(id));
@@ -185,7 +186,7 @@ function useFresh(pages, load) {
   const insert = ({ items, isWhole, count }) => {
     setFresh(NONE);
     tellChange();
-    if (count >= LIMIT) return pages.reload(); // more new items may exist between this page and the list
+    if (count >= LIMIT) return pages.reload(); // there may be more new memories than this page has
     return pages.change((before) => mergeNewest(before, items, isWhole));
   };
   usePoll(async () => {

@@ -18,7 +18,7 @@ export function useRatings(id, history, may) {
   const who = useValue(person);
   const last = useRef({ id });
   useEffect(() => {
-    // The first history, and the name of the person, can arrive after a rating. They do not replace it.
+    // The first history, or the person's name, can be loaded after the person has rated. The new rating is then kept.
     const before = last.current;
     const isReplaced = (before.history && before.history !== history) || (before.who && before.who !== who);
     if (isReplaced || before.id !== id) setChanged(null);

@@ -33,7 +33,7 @@ export function Results({ form, may, facets, onTimes, before = null }) {
   const searching = useAction((most) => call("memory_search", searchArguments(form, most)));
   useEffect(() => void searching.run(limit), [limit]);
   const answer = searching.done;
-  // All hits are weak, and the limit left out closer hits.
+  // If all hits are weak and closer hits are ranked beyond the limit, search again with the highest limit.
   useEffect(() => void (answer?.closer_hits && setLimit(MOST)), [answer]);
   useEffect(() => onTimes(answer?.window ?? null), [answer]);
   const hits = (answer?.memories ?? []).filter(({ id }) => !hidden.has(id));

@@ -56,8 +56,9 @@ function useRows({ at, picks, setAt, pick }) {
   };
 }
 
-// After a deletion, focus the row at the place of the deleted one. This row is not yet `at`, so that Delete, pressed
-// twice, deletes one row. The result is a reference to a flag, which is set before the deletion.
+// After a deletion, focus the row that takes the place of the deleted one. This row does not become the current row
+// (`at` in useSelection). Otherwise pressing Delete twice would delete both. The result is a reference to a flag, which
+// the caller sets before a deletion.
 function useFocusAfterDeletion(list, place, count) {
   const isDeletion = useRef(false);
   useLayoutEffect(() => {
@@ -77,7 +78,7 @@ export function useSelection({ items, may, onTagged }) {
   const list = useRef(null);
   const { picks, pick, clear, isPicking, setIsPicking } = usePicks(list);
   const [isTagging, setIsTagging] = useState(false);
-  const place = useRef(0); // where the row `at` is, or was before its deletion
+  const place = useRef(0); // index of the current row `at`, or its index before it was deleted
   if (ids.includes(at)) place.current = ids.indexOf(at);
   const selection = items.filter(({ id }) => picks.has(id));
   const isDeletion = useFocusAfterDeletion(list, place, ids.length);

@@ -24,7 +24,7 @@ function TagSection({ id, may, memory }) {
   const [isAdding, setIsAdding] = useState(false);
   const { tags } = memory;
   const list = useRef(null);
-  const next = useRef(null); // place of the button that gets the focus, because its element is removed
+  const next = useRef(null); // index of the button that gets the focus when the element with the focus is removed
   const close = (place = Infinity) => {
     next.current = place;
     setIsAdding(false);

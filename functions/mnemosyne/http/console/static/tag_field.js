@@ -7,7 +7,7 @@ import { formatTags, parseTags } from "./tags.js";
 import { fold, number } from "./text.js";
 
 const MOST_OPTIONS = 8;
-const LIMIT = 2 * MOST_OPTIONS; // of tags in an answer, some of which may be chosen already
+const LIMIT = 2 * MOST_OPTIONS; // maximum tags in an answer; some of them may be in the field already
 const WAIT_MS = 150;
 
 const isSame = (one, other) => fold(one.trim()) === fold(other.trim());
@@ -109,7 +109,7 @@ function handleKey(event, { text, tags, options, index, setIndex, take, setIsOpe
     if (options.length) setIndex((index + step + options.length) % options.length);
   } else if (isSave) {
     take(text);
-    setTimeout(() => target.dispatchEvent(new KeyboardEvent("keydown", event))); // when the form has the tag
+    setTimeout(() => target.dispatchEvent(new KeyboardEvent("keydown", event))); // after the form has got the tag
   } else if ((key === "Enter" || key === ",") && text.trim()) {
     const isQuoted = text.trimStart().startsWith('"') && !/"\s*$/u.test(text.trimStart().slice(1));
     if (key === "," && isQuoted) return;

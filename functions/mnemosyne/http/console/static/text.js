@@ -83,14 +83,14 @@ export const fold = (text) =>
     .normalize("NFC");
 
 const LETTERS = new Intl.Segmenter(undefined, { granularity: "grapheme" });
-const MOST_BEFORE = 1000; // UTF-16 units that are read before a place, for example of a row of flags
+const MOST_BEFORE = 1000; // maximum UTF-16 units that are read before a place, for example in a row of flag emoji
 
-// The start of the letter, with its marks, or of the emoji at an index in a text.
+// The start of the letter (with its accents) or emoji that contains the index `place` of a text.
 function wholePlace(text, place) {
   if (place <= 0 || place >= text.length) return place;
   let start = place;
   while (start > Math.max(0, place - MOST_BEFORE) && text.charCodeAt(start - 1) > 0x7f) start -= 1;
-  start = Math.max(0, start - 1); // for example the digit of an emoji of a digit
+  start = Math.max(0, start - 1); // an ASCII character can begin an emoji: 1 and two more characters are a keycap
   return start + LETTERS.segment(text.slice(start, place + MOST_BEFORE)).containing(place - start).index;
 }
 
