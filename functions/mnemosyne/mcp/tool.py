@@ -79,7 +79,7 @@ class Reply:
     a notice to the model follows the text. False for texts of the server, and for texts that contain their own
     notice."""
     is_dry_run: bool = False
-    """Whether the call only showed what a call of a tool that changes something would do."""
+    """Whether the call changed nothing, and only showed what a further call would change."""
 
 
 Look: TypeAlias = Callable[[Mapping[str, Any], Principal, Services], Reply | None]

@@ -41,7 +41,7 @@ LOOKUPS_PER_NETWORK = 2
 """Maximum number of credentials from one IPv4 address or IPv6 /64 that are verified at a time."""
 VALID_CREDENTIALS = 10_000
 VALID_SECONDS = 3600.0
-"""Seconds for which a credential that was valid is verified without the limit on rejected credentials."""
+"""Seconds after a successful check of a credential in which the limit on rejected credentials does not apply to it."""
 REJECTED_PER_MINUTE = 30
 """Maximum number of rejected credentials per minute from one network. Further unknown credentials get 429."""
 CHALLENGE_SCOPES = f"{Scope.READ} {Scope.WRITE}"

@@ -102,10 +102,10 @@ def recall_for_hook(arguments: HookArguments, principal: Principal, services: Se
 
 
 def _is_of_named_days(hit: Hit, windows: Sequence[TimeWindow]) -> bool:
-    """Whether a hit is from a period of at most a month that the prompt names.
+    """Whether a hit is from a period of at most a month that the prompt names. Such a hit is used even if it is weak.
 
-    For the prompt "What did we decide yesterday?", the decisions of yesterday are weak, because the confidence does not
-    consider times.
+    For the prompt "What did we decide yesterday?", the decisions of yesterday are weak hits, because the confidence
+    does not consider times.
     """
     return any(
         window.contains(hit.timestamp)

@@ -17,8 +17,8 @@ from mnemosyne.ports.services import Services
 from mnemosyne.service import request_status
 
 LISTED = 10
-"""Maximum number of requests whose statuses are the text of an answer. For more requests, the text has only counts, and
-the ids of the requests that need attention. The statuses of 100 requests would cost a model about 10,000 tokens."""
+"""Up to this number of requests, the text of an answer has the status of each request. For more requests, the text has
+only counts, and the ids of the requests that need attention. 100 statuses would cost a model about 10,000 tokens."""
 
 
 class StatusArguments(Input):

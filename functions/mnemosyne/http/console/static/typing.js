@@ -8,7 +8,7 @@ const LONG_PAUSE_MS = 600; // pause after many requests: a request is sent only 
 const LEAST = 2; // minimum characters
 const LIMIT = 20;
 const MINUTE_MS = 60_000;
-const MANY_IN_A_MINUTE = 100; // searches; each costs 2 of the 600 units a minute of a caller
+const MANY_IN_A_MINUTE = 100; // searches; each costs 2 of the 600 units that a caller may use in a minute
 const OFTEN = "You have searched often in this minute. Press Enter to search.";
 const REFUSED_SECONDS = 5; // pause after a refusal without Retry-After
 
