@@ -71,7 +71,7 @@ ORDER BY wanted.place
 def check_database(
     connection: Connection, files: Sequence[SchemaFile], expected: EmbeddingSpace | None
 ) -> Iterator[Check]:
-    """Check server, extension, schema and embedding space. Raises Unavailable if the connection is lost."""
+    """Check PostgreSQL, pgvector, the schema and the embedding space. Raises Unavailable if the connection is lost."""
     server = connection.one(_SERVER)
     version, vector = server["version"], server["vector"]
     old = version < OLDEST_POSTGRESQL

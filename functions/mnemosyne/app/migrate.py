@@ -24,7 +24,8 @@ log = EventLog("mnemosyne.app.migrate")
 
 WORD: Final = "memory"
 PATIENCE_SECONDS: Final = 240.0
-"""Seconds for which a failing check is repeated. Google Cloud may take minutes to propagate a grant or a new API."""
+"""Seconds for which a failing check is repeated. In Google Cloud, it can take minutes until a new grant or a newly
+enabled API takes effect."""
 PAUSE_SECONDS: Final = 10.0
 
 

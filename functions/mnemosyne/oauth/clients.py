@@ -178,7 +178,8 @@ def _build_client(metadata: Any, client_id: str) -> Client:
     """Build a client from its metadata. Raises InvalidRequest with the unsupported value."""
     if not isinstance(metadata, Mapping):
         raise InvalidRequest("the client's metadata must be a JSON object")
-    # Libraries that map classes to JSON write null, "" or [] for a field without a value.
+    # Treat null, "" and [] like a missing field, because libraries that map classes to JSON write these for a field
+    # without a value.
     metadata = {name: value for name, value in metadata.items() if value not in (None, "", [])}
     if problem := _authentication_problem(metadata):
         raise InvalidRequest(problem)

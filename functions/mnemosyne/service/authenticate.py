@@ -224,7 +224,7 @@ class CloudRunIamAuthenticator(Authenticator):
 
 
 def is_usable(name: object) -> TypeGuard[str]:
-    """Whether a name in a token can be a namespace or subject: 1 to 200 printable characters, without outer spaces."""
+    """Whether a name in a token can be a namespace or subject: 1 to 200 printable characters, no spaces at the ends."""
     return isinstance(name, str) and name.isprintable() and namespace_name(name) != ""
 
 

@@ -49,7 +49,7 @@ class SearchResult:
     """How the hits were found: `newest`, `substring`, or the comparison of vectors (`exact`, `hnsw`). `+fulltext` and
     `+reranked` are appended if words and the reranker were used."""
     considered: int
-    """Number of candidates."""
+    """Number of matching candidates that the last look-up in the database returned."""
     left_out: int = 0
     """Number of hits that were removed, because their confidence is below the minimum of the query."""
     close: int = 0

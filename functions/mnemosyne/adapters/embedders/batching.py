@@ -30,7 +30,7 @@ class MicroBatchingEmbedder:
     all. Such a joined call has at most 100 texts.
 
     If the service fails, all callers of the joined call get its error. If the joined call fails because of a text, each
-    caller makes its own call and gets its own error.
+    caller makes its own call, so that only the caller with this text gets an error.
     """
 
     def __init__(self, embedder: Embedder) -> None:

@@ -40,11 +40,11 @@ FORM = "application/x-www-form-urlencoded"
 BODY_BYTES = 64 * 1024
 QUERY_LENGTH = 16_000
 _SECRET = re.compile("[A-Za-z0-9_-]{43}")
-"""Form of the results of `new_secret`."""
+"""Pattern of the secrets that `new_secret` returns."""
 THREADS = 5
 PROVIDER_THREADS = 3
 """Number of threads for requests that may wait for the identity provider. With separate threads, a slow provider does
-not block other requests. Each of the PROVIDER_THREADS and of the THREADS may use one database connection."""
+not block other requests, which run in THREADS threads. Each thread may use one database connection."""
 
 _LIMITERS: RunVar[dict[bool, anyio.CapacityLimiter]] = RunVar("limiters")
 

@@ -21,7 +21,7 @@ const MOST_CHARACTERS = 100_000;
 const MOST_ADDITIONS = 10;
 const ONLY_DATES = "Write a date, such as 2026-05-01: your key lacks the scope read, which a time in words needs.";
 const NOT_REPLACED = "It replaces nothing, because your key lacks the scope read.";
-const LEAST_CHECKED = 12; // minimum characters of a content that is compared
+const LEAST_CHECKED = 12; // minimum characters of a content that is compared with stored memories
 
 // The form, the form that is being sent, and the latest memories are kept while another page is open.
 const draft = observable(null);

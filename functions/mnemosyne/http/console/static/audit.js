@@ -8,7 +8,7 @@ import { ZONE } from "./time.js";
 
 const LIMIT = 50;
 const FIELDS = ["person", "action", "after", "before"];
-const SHOWN_IDS = 3; // further ids are folded
+const SHOWN_IDS = 3; // further ids are hidden until the person opens them
 const END = 8; // number of shown characters, from the end of an id, because recent ids begin alike
 
 // Return the filters of an address or a form as an object. Values are trimmed, and empty filters are left out.

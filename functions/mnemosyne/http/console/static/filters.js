@@ -8,7 +8,7 @@ import { addressOf, hasFilter, MODES, QUALITY, toggleTag, withoutFilters } from 
 import { parseTags } from "./tags.js";
 import { fold, number } from "./text.js";
 
-export const FACETS = 100; // tags and sessions that are loaded
+export const FACETS = 100; // maximum tags, and maximum sessions, that are loaded
 const WORDS = ["today", "yesterday", "last 7 days", "this month", "last month", "this year", "last year"];
 const apply = (form) => go(addressOf(form));
 

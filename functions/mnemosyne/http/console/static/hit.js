@@ -75,7 +75,7 @@ export function HitList({ answer, hits, rowOf }) {
     row=${rowOf(memory.id)} ...${{ answer, scales }} />`)}</ul>`;
 }
 
-// Results in groups by confidence. Weak results are folded if there are better results.
+// Results in groups by confidence. If there are better results, a button takes the place of the weak results.
 export function Hits({ answer, hits, rowOf }) {
   const groups = groupsByConfidence(hits);
   const isOnlyWeak = groups.length === 1 && groups[0].level === "weak";

@@ -1,4 +1,4 @@
-// The page of one memory: its text, its context and its actions.
+// The page of one memory: its text, its session and history, and the actions on it.
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { go, goUp, latestChange, results } from "./address.js";
 import { Button, Heading, Icon, Loading, LoadProblem, Menu, Note, save, Time, useAction } from "./components.js";

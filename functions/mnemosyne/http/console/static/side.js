@@ -114,7 +114,7 @@ function Ratings({ ratings, isCut }) {
     ${isCut && html`<li class="soft">Earlier ratings are not shown.</li>`}</ul></section>`;
 }
 
-// The complete record of a memory, which is folded at first.
+// The fields of a memory that the page hides until the person opens `Record`, as pairs of a name and a value.
 export function recordOf(memory) {
   const { metadata } = memory;
   const rows = {
