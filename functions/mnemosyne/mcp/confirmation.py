@@ -34,8 +34,8 @@ def can_answer(context: ServerRequestContext[Any]) -> bool:
 def question(result: mcp_types.CallToolResult) -> mcp_types.InputRequiredResult:
     """Build the request for the user's confirmation.
 
-    `result` is the result of an internal tool that runs before the called tool and builds the question to the user. The
-    called tool names this internal tool in its field `asks_first`.
+    `result` contains the question to the user. An internal tool, which runs before the called tool, has built it. The
+    called tool names the internal tool in its field `asks_first`.
     """
     message = (result.structured_content or {})["question"]
     form = mcp_types.ElicitRequestFormParams(message=message, requested_schema=FORM)

@@ -78,8 +78,8 @@ def encode(cursor: Cursor | KeysetCursor | EventCursor | None, arguments: PageAr
 def _hash_filters(arguments: PageArguments) -> bytes:
     """Return a hash of the arguments that must be the same for all pages of a list.
 
-    Default values are left out, so that a later release can add an argument. A time in words is hashed as text, because
-    it means another time at each call.
+    Default values are left out, so that cursors stay valid if a later release adds an argument. A time in words is
+    hashed as text, because the words mean another time at each call.
     """
     filters = arguments.model_dump_json(exclude=_NOT_FILTERS, exclude_defaults=True)
     return hashlib.sha256(filters.encode()).digest()[:_HASH_BYTES]

@@ -149,8 +149,8 @@ def _trace_id() -> str:
 def success(reply: Reply) -> mcp_types.CallToolResult:
     """Build the MCP result from a reply. The MCP result has the reply's text and its structured content.
 
-    If the reply has stored text, a second block warns the agent that others stored text of the first block. The second
-    block also has the server's notes.
+    If the reply has stored text, a second block warns the agent that others have stored the text in the first block.
+    The second block also has the server's notes.
     """
     structured_content = reply.result.model_dump(mode="json")
     text = reply.text if reply.text is not None else to_json(structured_content).decode()

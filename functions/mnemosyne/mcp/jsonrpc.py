@@ -23,7 +23,8 @@ def read(text: str | bytes) -> Any:
     """Parse JSON. Raises InvalidRequest.
 
     A byte order mark, which PowerShell and .NET write into files and streams, is ignored (RFC 8259, section 8.1). An
-    integer with too many digits becomes infinity, so that the error names the argument.
+    integer with too many digits becomes infinity. The argument's validation then rejects it, with an error that names
+    the argument.
     """
     check_values(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text, of="a request")
     try:

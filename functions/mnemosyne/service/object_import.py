@@ -49,8 +49,8 @@ READ_AGAIN = 1_000_000
 again to find later records of the object that have the same request ids. Reading this many records takes two to four
 minutes. Without a limit, a delivery of a large object would have no time to publish further records."""
 RECORD_SECONDS = 2.0
-"""Seconds after which the progress is recorded again. After a crash, the records that were published since the last
-recording are published a second time, under the same ids."""
+"""Seconds between two recordings of the progress. After a crash, the records that were published after the last
+recording are published a second time, with the same request ids."""
 POLL_SECONDS = 1.0
 LEFT_OUT_NAMES = 100
 PAGE = 1000

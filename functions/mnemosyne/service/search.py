@@ -46,8 +46,9 @@ class SearchResult:
 
     hits: Sequence[Hit]
     strategy: str
-    """How the hits were found: `newest`, `substring`, or the comparison of vectors (`exact`, `hnsw`). `+fulltext` and
-    `+reranked` are appended if words and the reranker were used."""
+    """How the hits were found: the newest memories (`newest`), a search for a text (`substring`), or a comparison of
+    vectors without or with an index (`exact`, `hnsw`). `+fulltext` and `+reranked` are appended if words and the
+    reranker were used."""
     considered: int
     """Number of matching candidates that the last look-up in the database returned."""
     left_out: int = 0
@@ -57,8 +58,8 @@ class SearchResult:
     degraded: str | None = None
     """The reason why the search is degraded, for example a failure of the embedder. None if the search is complete."""
     has_more: bool = False
-    """Whether more memories match than the limit allows. Always false for a search by relevance, in which a memory does
-    not simply match or not (see `has_every_match`)."""
+    """Whether more memories match than the limit allows. Always false for a search by relevance, to which every memory
+    is more or less relevant (see `has_every_match`)."""
     completions: Sequence[str] = ()
     """Words that complete the last word of a query that is still being typed."""
     embed_ms: float = 0.0

@@ -94,7 +94,9 @@ class OpenIdLogIn:
         )  # fmt: skip
 
     def _auth_method(self) -> str:
-        """Return the method for the client secret: in the body if the provider supports this and not a Basic header.
+        """Return the method by which the client secret is sent: in a Basic header, or in the request's body.
+
+        The body is used only if the provider supports it and does not support the Basic header.
 
         A provider that names no methods supports client_secret_basic:
         https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderMetadata.

@@ -35,7 +35,8 @@ CONSIDERED = 2 * RECALLED
 weak."""
 WORDS = 2
 """Minimum number of words of a prompt. Shorter prompts, such as "yes", "continue" and commands, are not searched
-for. A prompt with two adjacent characters of a script without spaces can have several words."""
+for. A prompt with two adjacent characters of a script without spaces is searched for, because it can have several
+words."""
 _BETWEEN_WORDS = re.compile(r"[\s\u0f0b]+")
 """Spaces, and the mark after a Tibetan syllable."""
 LONGEST_PERIOD = timedelta(days=31, hours=1)
