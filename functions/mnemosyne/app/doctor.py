@@ -229,7 +229,7 @@ def _run_checks(services: ConfiguredServices, checks: Callable[[Connection], Ite
 
 
 def examine_database(services: ConfiguredServices) -> Iterator[Check]:
-    """Check the database's server, extension, schema and embedding space."""
+    """Check PostgreSQL, pgvector, the schema and the embedding space of the memories."""
     return _run_checks(services, lambda connection: check_database(connection, schema_files(), services.expected_space))
 
 

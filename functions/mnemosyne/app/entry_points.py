@@ -211,7 +211,7 @@ def dead_letter_app() -> Any:
 
 @_entry_point
 def import_object_app() -> Any:
-    """Return the app of the `import_object` function. The app has few threads, because an object needs much memory."""
+    """Return the app of the `import_object` function. It has few threads, because each import needs much RAM."""
     from mnemosyne.service.deliveries import import_object
 
     return _push_app(import_object, threads=IMPORT_THREADS, embeds=False)

@@ -42,7 +42,7 @@ class Listed(Protocol):
 
 
 class PageArguments(Protocol):
-    """Arguments of a list: its filters and order, and the cursor of the page before. A model of pydantic."""
+    """Arguments of a list: its filters and order, and the cursor of the previous page. Pydantic models implement it."""
 
     @property
     def cursor(self) -> str | None:

@@ -79,7 +79,7 @@ class MemoryLine(Result):
     timestamp: datetime
     title: Annotated[
         str,
-        Field(validation_alias=AliasChoices("label", "title")),  # MemorySummary has a label
+        Field(validation_alias=AliasChoices("label", "title")),  # MemorySummary has `label` instead of `title`
         AfterValidator(lambda title: brief(title, ())[0]),
     ]
 

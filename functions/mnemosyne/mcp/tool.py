@@ -183,7 +183,7 @@ class tool(ToolOptions):  # noqa: N801 - a decorator
     """
 
     def __call__(self, run: Callable[[ArgumentsT, Principal, Services], Reply]) -> Tool[ArgumentsT]:
-        """Return the tool."""
+        """Return the tool that runs the decorated function."""
         return Tool(name=run.__name__, arguments=run.__annotations__["arguments"], run=run, **vars(self))
 
 

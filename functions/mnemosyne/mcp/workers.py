@@ -67,7 +67,7 @@ class _Call:
         """Call the function in the current thread."""
         try:
             self.result = self._context.run(self._function, *self._arguments)
-        except BaseException as exc:  # noqa: BLE001 - raised in the event loop
+        except BaseException as exc:  # noqa: BLE001 - raised again in the event loop
             self.error = exc
         try:
             self._loop.call_soon_threadsafe(self._mark_ended)

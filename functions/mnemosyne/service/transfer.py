@@ -27,7 +27,7 @@ from mnemosyne.domain.search import Filters
 from mnemosyne.domain.visible import escape
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats import reading
-from mnemosyne.formats.front_matter import yaml_characters as yaml_characters  # also for `mcp.tools.transfer`
+from mnemosyne.formats.front_matter import yaml_characters as yaml_characters  # re-exported to `mcp.tools.transfer`
 from mnemosyne.formats.item import Item, read_item
 from mnemosyne.formats.writing import to_jsonl, to_markdown, to_record
 from mnemosyne.ids import issue_request_id

@@ -113,7 +113,7 @@ class _Exchange:
     async def send_raw_request(
         self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
     ) -> dict[str, Any]:
-        """Reject a request that the server sends to the client."""
+        """Raise NoBackChannelError, because the server cannot send requests to the client."""
         raise NoBackChannelError(method)
 
     async def notify(self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None) -> None:

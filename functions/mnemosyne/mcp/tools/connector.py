@@ -41,8 +41,8 @@ class ConnectorHit(Result):
 
 
 class ConnectorHits(Result):
-    """The hits, best first. `note` warns that others stored the titles. If no hit is close, `note` also says that,
-    and how to find closer hits that the limit left out."""
+    """The hits, best first. `note` warns that others stored the titles. If no hit is close to the query, `note` also
+    says so, and it says how to find closer hits beyond the limit."""
 
     results: list[ConnectorHit]
     note: str | None = None

@@ -51,7 +51,7 @@ class Preview(Result):
     the end of the time that the words mean."""
     page: list[SelectedMemory]
     holds: list[Hold]
-    """Legal holds that keep some of the memories. With a hold, none of the memories can be forgotten."""
+    """Legal holds that keep some of the memories. If there are any, none of the memories can be forgotten."""
     next_cursor: str | None = None
     window: Window | None = None
 

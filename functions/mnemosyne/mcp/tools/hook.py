@@ -61,7 +61,7 @@ class HookArguments(Input):
 class HookContext(Result):
     """Text that the hook adds to the model's context."""
 
-    hookEventName: Literal["UserPromptSubmit"] = "UserPromptSubmit"  # noqa: N815 - the hooks' own names
+    hookEventName: Literal["UserPromptSubmit"] = "UserPromptSubmit"  # noqa: N815 - the name that hooks require
     additionalContext: str  # noqa: N815
 
 
@@ -99,7 +99,8 @@ def recall_for_hook(arguments: HookArguments, principal: Principal, services: Se
     recalled = [hit for hit in result.hits if hit in close or _is_of_named_days(hit, query.preferred)][:RECALLED]
     memories = search_hits(recalled, RESPONSE_CHARACTERS)
     context = _build_context(memories, text, near_duplicates_note(recalled), state_note(memories))
-    return Reply(HookOutput(hookSpecificOutput=context), has_stored_text=False)  # the context ends with the notice
+    # `has_stored_text` is false, because the context already ends with the notice on stored text.
+    return Reply(HookOutput(hookSpecificOutput=context), has_stored_text=False)
 
 
 def _is_of_named_days(hit: Hit, windows: Sequence[TimeWindow]) -> bool:

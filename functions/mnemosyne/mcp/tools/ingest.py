@@ -25,7 +25,7 @@ from mnemosyne.ports.services import Services
 from mnemosyne.service import ingest
 
 UNLISTED = ("expires_at", "ttl", "pinned", "source", "key", "request_id", "op", "namespace", "schema_version")
-"""Fields of a record that are not listed, so that the list of tools stays short."""
+"""Fields that the tools accept, but do not list for agents, so that the list of tools stays short."""
 LONGEST_WAIT = 10
 """Maximum wait in seconds. It is short, because clients abort a call after 30 to 60 seconds."""
 TICK = timedelta(microseconds=1)
