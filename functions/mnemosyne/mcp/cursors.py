@@ -3,8 +3,8 @@
 A cursor is text in URL-safe base64 without padding, because models omit a final "=" when they copy the cursor.
 
 A cursor identifies the last item of a page by the item's time and, depending on the list, by an id, a number or a text.
-After it follows a hash of the list's filters and order. The hash shows whether a call for the next page has the same
-filters and order. With other filters, the next page would not continue the list, but would have unrelated items.
+The cursor ends with a hash of the list's filters and order. The hash shows whether a call for the next page has the
+same filters and order. With other filters, the next page would not continue the list, but would have unrelated items.
 """
 
 import base64

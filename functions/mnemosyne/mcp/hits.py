@@ -32,7 +32,7 @@ LONGEST_PART = 10
 """Maximum length of a part of a query. In scripts without spaces between words, passages are cut around such parts
 instead of words."""
 CHARACTERS_IN_PARTS = 100
-"""Number of characters at the beginning of a query that are divided into such parts. The rest is ignored."""
+"""Number of characters at the beginning of a query that are divided into parts (see LONGEST_PART)."""
 NOTHING_FOUND = "No memories found."
 NOTHING_CLOSE = "Nothing close was found: these hits are only the least distant."
 OF_SEARCHED_TIME = (

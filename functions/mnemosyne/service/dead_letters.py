@@ -24,7 +24,7 @@ could fill the database with such messages, because dead letters do not count to
 UNREADABLE_LIMIT = 10_000
 """If a namespace has this number of dead letters, further messages that cannot be read, or have a newer schema version,
 are not stored. The limit is higher than CONFLICT_LIMIT for two reasons. No status of a request reports the contents of
-such a message. And a message that names no namespace can still be stored: an operator can redrive it into one."""
+such a message. And if the message lacks only a namespace, an operator can redrive it into one, which stores it."""
 _TOO_MANY_LETTERS = "the message is not kept, because the namespace has too many dead letters"
 _NOT_KEPT = f"{_TOO_MANY_LETTERS}: publish it again"
 _RAISE_AND_PUBLISH_AGAIN = (

@@ -33,8 +33,8 @@ _WITHOUT_TEXTS = re.compile(
     "the namespace's quota of |another (content or record|request) has this |schema_version |given up after |"
     "a bug in Mnemosyne"
 )
-"""Beginnings of those causes of dead letters whose part before the first parenthesis quotes no text of the message. Any
-other cause, such as an error of a service or of an invalid memory, may quote such a text."""
+"""Beginnings of causes of dead letters. If a cause begins like this, the part before its first parenthesis quotes no
+text of the message. Any other cause, such as an error of a service or of an invalid memory, may quote such a text."""
 
 
 def begin(selection: Selection, token: str, requested_by: str, *, memories: "MemoryStore") -> UUID:
