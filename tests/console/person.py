@@ -121,7 +121,10 @@ def keys(browser: Chromium, *pressed: str) -> None:
 
 
 def titles(browser: Chromium) -> list[str]:
-    """Return the names of the listed memories, read in one step, because the page may change between two reads."""
+    """Return the titles of the memories in the list of the console.
+
+    A single script reads all of them, because the list may be drawn again between two commands.
+    """
     named: list[str] = browser.driver.execute_script(TITLES)
     return named
 

@@ -73,9 +73,10 @@ def list_files(path: Path, format_: str | None) -> Listing:
 
 
 def check_notes(listings: Iterable[Listing]) -> None:
-    """Check that the notes in several folders with one source have different paths, because a note's path is its key.
+    """Check the paths of notes in several folders that are imported under the same source.
 
-    Raises InvalidRequest for two notes with the same path, because one would supersede (replace) the other.
+    The key of a note is its path in its folder. Raises InvalidRequest if notes of two folders have the same path,
+    because one would supersede (replace) the other.
     """
     notes: dict[str, Path] = {}
     for listing in listings:

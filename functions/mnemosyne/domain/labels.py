@@ -12,10 +12,10 @@ the publisher."""
 
 
 def given_labels(request: IngestRequest) -> dict[str, Any]:
-    """Return the labels that the publisher chose, by name.
+    """Return the labels that the publisher chose, as a dict with the names of the labels as keys.
 
-    A label that is the same as the default is left out, because Mnemosyne derives defaults from the content and from
-    the time of publishing.
+    The labels of a memory are its title, tags, metadata, timestamp and expiry. Mnemosyne derives defaults of the first
+    four from the content and from the time of publishing. A label that equals its default is left out.
     """
     is_given = {
         "title": request.title != title_of(request.content),

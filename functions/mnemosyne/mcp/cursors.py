@@ -117,8 +117,9 @@ def read_number(arguments: PageArguments) -> EventCursor | None:
 def _read_cursor(arguments: PageArguments, read: Callable[[datetime, bytes], tuple[CursorT, bytes]]) -> CursorT | None:
     """Decode the cursor in the arguments, and check that it belongs to a list with the same filters.
 
-    From the time and the bytes after the time, the function `read` builds the cursor, and returns it with the remaining
-    bytes. Raises InvalidRequest.
+    The bytes of a cursor are a time, the other fields of the cursor, and a hash of the filters. The argument `read` is
+    a function that gets the time and the bytes after it, and returns the cursor and the bytes after its fields. Raises
+    InvalidRequest if the cursor is malformed, or belongs to a list with other filters.
     """
     if not arguments.cursor:
         return None

@@ -36,7 +36,8 @@ class Services(Protocol):
     def embedding_space(self) -> EmbeddingSpace:
         """Embedding space (provider, model and dimension) of the memories, as last read from the database.
 
-        After a move to another model, the value can be outdated until the next search or stored request.
+        After all memories have been moved to another model, the value can be outdated until this process next searches
+        or stores memories, because both read it again.
         """
 
     @property

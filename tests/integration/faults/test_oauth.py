@@ -1,4 +1,4 @@
-"""The authorization server behind Cloud Run's front end, with killed instances."""
+"""A log-in succeeds behind Cloud Run's front end, even if instances of the authorization server are killed."""
 
 import secrets
 from collections.abc import Callable, Iterator

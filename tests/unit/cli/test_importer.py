@@ -488,7 +488,10 @@ def test_an_import_of_many_files_does_not_keep_their_journals_open(tmp_path: Pat
 
 
 class LateDestination(FakeDestination):
-    """Has no outcomes until it has received the records of `files` files, and does not allow the import to wait."""
+    """A destination that has no outcomes before the records of a number of files (`files`) have arrived.
+
+    It fails the test if the import waits for outcomes before that.
+    """
 
     def __init__(self, files: int) -> None:
         super().__init__()

@@ -50,7 +50,7 @@ _NEXT_STEPS = {
 
 
 def next_step(error: Exception) -> str:
-    """Return the advice for a person who sees an error of the queue's file."""
+    """Return advice for a person who gets this error when the SQLite file of the local queue is read or written."""
     primary_code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     return _NEXT_STEPS.get(primary_code, "check that the disk has room and that the data directory is writable")
 

@@ -42,7 +42,7 @@ class PreviewRetention(Operation, action="retention_preview"):
         return {"expired": operator.retention.count_expired(self.namespace, *self._new_lifetimes(operator))}
 
     def _new_lifetimes(self, operator: SystemOperator) -> list[int | None]:
-        """Return the default and the maximum lifetime that the namespace would have."""
+        """Return the default and the maximum lifetime of the namespace's memories after the change."""
         pairs = zip((self.default, self.maximum), operator.retention.lifetimes(self.namespace), strict=True)
         return [current if new is None else None if new == "none" else new for new, current in pairs]
 

@@ -132,8 +132,8 @@ BEGIN
 END
 $$;
 
--- Return the joined numbers of a text (see numbers_in_parts). A number is not joined to a word before it that has no
--- capital letter.
+-- Return the numbers of a text that people write in several parts, each written in one part (see numbers_in_parts), for
+-- example "rtx4090" for "RTX 4090". If the word before a number has no capital letter, the number is not joined to it.
 CREATE OR REPLACE FUNCTION joined_numbers(p_text text) RETURNS text[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
 AS $$

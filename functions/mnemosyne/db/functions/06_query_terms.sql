@@ -75,8 +75,8 @@ BEGIN
 END
 $$;
 
--- Return the forms of an English query's words. A form is a word as it is written, if it differs from its stem. A stem
--- passes half of its weight on to its forms, in equal parts. `share` is the part of the stem's weight that the form
+-- Return the forms of an English query's words. A form is a word as it is written in the query; words that equal
+-- their stem have no form. A stem passes half of its weight on to its forms, in equal parts. `share` is the part of the stem's weight that the form
 -- gets, for example 0.25 if the stem has two forms.
 CREATE OR REPLACE FUNCTION query_forms(p_namespace text, p_query text)
 RETURNS TABLE (stem_key integer, form_key integer, share double precision)

@@ -79,8 +79,8 @@ DECLARE
     -- For each key of word_keys: the number of the name in the query that the word belongs to (see query_terms), or
     -- null if the word belongs to no name. The array is null if the query has no names.
     word_names integer[];
-    -- For each key of word_keys: the rank of the word among the words of the query, the rarest first. The array is null
-    -- if each word has only one key.
+    -- For each key of word_keys: the rank of the query word that the key belongs to; the rarest word has rank 1. A word
+    -- can have several keys, for example those of its other spellings. If each word has only one key, the array is null.
     word_places bigint[];
     mean_length double precision;
     ids uuid[];
