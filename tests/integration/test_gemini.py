@@ -3,9 +3,11 @@
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from itertools import count, product
 from pathlib import Path
+from threading import Barrier
 from types import SimpleNamespace
 from typing import Any
 
@@ -41,6 +43,18 @@ for model in ("gemini-embedding-001", "gemini-embedding-2"):
     printed = ["gemini-embedding-001 3 (64,)", "gemini-embedding-2 3 (64,)"]
     assert completed.stdout.splitlines() == printed, completed.stderr
     assert gemini.texts == 4 * 2
+
+
+def test_the_first_calls_of_several_threads_share_a_client(gemini: GeminiServer) -> None:
+    """The client closes its connections when it is garbage-collected, even if a thread still uses them."""
+    embedder, together = GeminiEmbedder("gemini-embedding-001", 64), Barrier(8)
+
+    def embed(number: int) -> int:
+        together.wait()
+        return len(embedder.embed_documents([f"memory {number}"]))
+
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(embed, range(8))) == [1] * 8
 
 
 def test_temporary_faults_are_retried(gemini: GeminiServer) -> None:

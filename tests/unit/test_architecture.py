@@ -14,7 +14,7 @@ PACKAGE = SOURCES / "mnemosyne"
 
 # Each layer is a package or module that may import itself, the leaves and the layers listed for it. A module
 # belongs to the layer with the longest matching name.
-LEAVES = {"errors", "observability", "ids", ""}
+LEAVES = {"errors", "observability", "ids", "once", ""}
 PORTS = {"ports.candidates", "ports.embedder", "ports.queue", "ports.identity", "ports.services"}
 STORES = {"adapters.cloud_storage", "adapters.database.memories", "adapters.database.object_imports"}
 ALLOWED = {
@@ -144,6 +144,17 @@ def test_a_module_imports_only_the_layers_that_its_layer_may_import(sources: dic
         if wrong:
             upward[module] = sorted(wrong)
     assert upward == {}
+
+
+def test_adapters_build_clients_under_a_lock(sources: dict[str, list[ast.AST]]) -> None:
+    """`functools.cached_property` has no lock since Python 3.12, so each thread would build a client of its own."""
+    without_lock = [
+        module
+        for module, nodes in sources.items()
+        if module.startswith(("adapters.", "app.container"))
+        and any(isinstance(node, ast.alias) and node.name.endswith("cached_property") for node in nodes)
+    ]
+    assert without_lock == []
 
 
 def test_only_app_cli_and_adapters_import_adapters_at_run_time(sources: dict[str, list[ast.AST]]) -> None:

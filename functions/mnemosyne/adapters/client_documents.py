@@ -10,7 +10,6 @@ import ssl
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import cached_property
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -21,6 +20,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from mnemosyne.domain.rate_limit import networks_of
 from mnemosyne.errors import InvalidRequest, Unavailable
 from mnemosyne.observability import EventLog
+from mnemosyne.once import once
 
 log = EventLog(__name__)
 
@@ -104,7 +104,7 @@ class WebDocuments:
         answers = await self._resolver.resolve_name(host, lifetime=SECONDS, search=False)
         return list(answers.addresses())
 
-    @cached_property
+    @once
     def _resolver(self) -> dns.asyncresolver.Resolver:
         return dns.asyncresolver.Resolver()
 

@@ -3,12 +3,12 @@
 import io
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cached_property
 from typing import Any, TypeVar
 
 from mnemosyne.adapters import service_error_tables, service_errors
 from mnemosyne.domain.object_import import OpenObject, StoredObject
 from mnemosyne.errors import InvalidRequest, NotFound
+from mnemosyne.once import once
 
 READ_BYTES = 4 * 1024 * 1024
 WRITE_BYTES = 1024 * 1024
@@ -26,7 +26,7 @@ class CloudStorage:
     If STORAGE_EMULATOR_HOST is set, the client library uses the emulator at this address.
     """
 
-    @cached_property
+    @once
     def _client(self) -> Any:
         from google.cloud import storage  # imported only here: the import takes half a second, and is rarely needed
 

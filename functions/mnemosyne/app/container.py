@@ -7,13 +7,14 @@ import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING
 
 from mnemosyne.domain.embedding_space import PROVIDERS, EmbeddingSpace
 from mnemosyne.domain.quota import Quota
 from mnemosyne.domain.timeouts import SOCKET_TIMEOUT_SECONDS, STATEMENT_SECONDS
 from mnemosyne.errors import Misconfigured
 from mnemosyne.observability import EventLog
+from mnemosyne.once import once
 from mnemosyne.ports.embedder import Embedder, Reranker
 from mnemosyne.ports.queue import IngestQueue
 from mnemosyne.ports.services import Clock
@@ -29,31 +30,6 @@ if TYPE_CHECKING:
     from mnemosyne.adapters.queues.pubsub import PubSubTopic
 
 log = EventLog(__name__)
-
-BuiltT = TypeVar("BuiltT")
-
-
-class _once(Generic[BuiltT]):  # noqa: N801 - a decorator
-    """A property that is computed at its first read and then kept.
-
-    If several threads read the property at the same time, only one computes the value. After an error, the next read
-    computes the value again.
-    """
-
-    def __init__(self, build: Callable[[Any], BuiltT]) -> None:
-        self._build = build
-        self._name = build.__name__
-        self._lock = threading.RLock()
-        self.__doc__ = build.__doc__
-
-    def __get__(self, instance: object, owner: type | None = None) -> BuiltT:
-        with self._lock:
-            if self._name not in vars(instance):
-                # Store the value as an attribute of the instance. Python finds this attribute at later reads and does
-                # not call __get__ again.
-                vars(instance)[self._name] = self._build(instance)
-        adapter: BuiltT = vars(instance)[self._name]
-        return adapter
 
 
 class ConfiguredServices:
@@ -77,7 +53,7 @@ class ConfiguredServices:
         self._embedders: dict[EmbeddingSpace, Embedder] = {}
         self._building = threading.Lock()
 
-    @_once
+    @once
     def pool(self) -> "Pool":
         """The pool of connections to the database."""
         from mnemosyne.adapters.database.pool import Pool
@@ -85,7 +61,7 @@ class ConfiguredServices:
         connect = connection_factory_for(self.settings, statement_seconds=self._statement_seconds)
         return Pool(connect, self.settings.db_pool_size)
 
-    @_once
+    @once
     def _database(self) -> "MemoryDatabase":
         from mnemosyne.adapters.database.memory_database import MemoryDatabase
 
@@ -105,7 +81,7 @@ class ConfiguredServices:
         """Return a namespace's quota if it is cached, otherwise None. Opens no connection to the database."""
         return self._database.known_quota(namespace) if "pool" in vars(self) else None
 
-    @_once
+    @once
     def queue(self) -> IngestQueue:
         if self.settings.topic.startswith("file://"):
             from mnemosyne.adapters.queues.local import LocalQueue
@@ -115,11 +91,11 @@ class ConfiguredServices:
 
         return PubSubQueue(self.settings.topic)
 
-    @_once
+    @once
     def outcome_topic(self) -> "PubSubTopic | None":
         return outcome_topic(self.settings)
 
-    @_once
+    @once
     def objects(self) -> "CloudStorage":
         from mnemosyne.adapters.cloud_storage import CloudStorage
 
@@ -134,7 +110,7 @@ class ConfiguredServices:
     def embedder(self) -> Embedder:
         return self.embedder_of(self.embedding_space)
 
-    @_once
+    @once
     def reranker(self) -> Reranker | None:
         if not self.settings.reranking_model:
             return None

@@ -4,7 +4,6 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -18,6 +17,7 @@ from mnemosyne.domain.chunking import ChunkLimit, embed_whole
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.errors import InvalidRequest, ItemUnavailable, Misconfigured, MnemosyneError, ServiceError, TextTooLong
 from mnemosyne.observability import EventLog, fault_fields
+from mnemosyne.once import once
 from mnemosyne.ports.embedder import Vector
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ class GeminiEmbedder:
         except TextTooLong as probe:
             raise self._explanations.error(400, str(probe)) from probe
 
-    @cached_property
+    @once
     def _client(self) -> Any:
         # cached, because the client closes its connections when it is garbage-collected
         from google import genai

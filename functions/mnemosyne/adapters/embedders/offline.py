@@ -10,7 +10,7 @@ import importlib.util
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from mnemosyne.domain.chunking import ChunkLimit
 from mnemosyne.domain.embedding_space import PROVIDERS, EmbeddingSpace
 from mnemosyne.errors import Misconfigured
 from mnemosyne.observability import EventLog
+from mnemosyne.once import once
 from mnemosyne.ports.embedder import Vector
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ class OfflineEmbedder:
         encodings = _tokenizer().encode_batch(list(texts), add_special_tokens=False)
         return [np.asarray(encoding.ids or [0], dtype=np.intp) % len(_weights()) for encoding in encodings]
 
-    @cached_property
+    @once
     def _prior(self) -> Vector:
         """For each token, the assumed number of documents that contain the token.
 

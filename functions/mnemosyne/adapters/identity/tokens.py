@@ -9,13 +9,13 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Mapping
-from functools import cached_property
 from typing import Any
 
 import jwt
 
 from mnemosyne.errors import EndedToken, Unauthorized, Unavailable
 from mnemosyne.observability import EventLog, fault_fields
+from mnemosyne.once import once
 
 log = EventLog(__name__)
 
@@ -138,7 +138,7 @@ class OidcVerifier:
         except _JWKS_ERRORS as exc:
             raise unreachable(self._issuer, exc) from exc
 
-    @cached_property
+    @once
     def _client(self) -> jwt.PyJWKClient:
         return jwt.PyJWKClient(self._jwks_uri(), lifespan=KEYS_SECONDS, timeout=TIMEOUT_SECONDS)
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 from mnemosyne.adapters import service_error_tables, service_errors
@@ -15,6 +14,7 @@ from mnemosyne.domain.provenance import Publisher
 from mnemosyne.domain.pubsub_message import check_attributes
 from mnemosyne.errors import MnemosyneError
 from mnemosyne.observability import current_trace
+from mnemosyne.once import once
 
 PUBLISH_TIMEOUT_SECONDS = 20.0
 REQUEST_MESSAGES = 1_000
@@ -35,7 +35,7 @@ class _Topic:
     def __init__(self, topic: str) -> None:
         self._topic = topic
 
-    @cached_property
+    @once
     def _client(self) -> Any:
         from google.cloud import pubsub_v1  # imported here: it takes 190 ms, and only publishers need it
 
