@@ -84,6 +84,8 @@ FAULTS = [
     (error(404, "models/x is not found"), Misconfigured, "answered 404: models/x", "set embedding_model"),
     (error(429, "quota"), Unavailable, "answered 429: quota", "lower max_instances.ingest"),
     (error(429, "quota exceeded, limit: 0, model: x"), Broken, "is zero", "request a quota"),
+    (error(429, "Your prepayment credits are depleted."), Broken, "credits are used up", "buy credits"),
+    (error(429, "Your project has exceeded its monthly spending cap."), Broken, "spending cap is reached", "raise"),
     (error(500, "boom"), Unavailable, "answered 500: boom", ""),
     ((502, "<html>Bad Gateway</html>"), Unavailable, "answered 502: <html>Bad Gateway", ""),
     ((200, "no JSON"), Unavailable, "returned no embeddings", ""),

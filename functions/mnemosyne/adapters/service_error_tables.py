@@ -81,6 +81,14 @@ EMBEDDING: Final = (
     Rule("403", _P, "the model {model} may not be used {where}", "{rights}; else {another}"),
     Rule(f"401|{CREDENTIALS}", _P, "the embedding service refuses this deployment's credentials", "{rights}"),
     Rule(
+        "429",
+        _P,
+        "the project has a problem with its billing: its credits are used up, or its spending cap is reached",
+        "buy credits or raise the spending cap in Google AI Studio; or leave gemini_api_key_secret empty to use "
+        "Vertex AI and run `make deploy`",
+        message=r"prepa(y|id)|spend(ing)? cap",
+    ),
+    Rule(
         "429", _P, "the quota of {model} {where} is zero", "request a quota; else {elsewhere}{another}", r"limit: 0\b"
     ),
     Rule(
