@@ -183,10 +183,11 @@ FAULTS: Mapping[str, tuple[Any, str, str]] = {
     "403": (_answers(403, "The caller does not have permission"), "may not be used", "let the key call the Gemini API"),
     "429": (_answers(429, "Resource has been exhausted (e.g. check quota)."), "is exhausted", "request a higher quota"),
     "500": (_answers(500, "An internal error has occurred."), "does not work", ""),
+    "message": (_answers(503, "in \x00 text \ud83d " + "x" * 10_000), "does not work", ""),
     "hang": (_hangs, "cannot be reached", ""),
     "dimension": (_wrong_dimension, "does not support dimension 64", "first run `mnemosyne reembed"),
 }
-PASSING = ("429", "500", "hang")
+PASSING = ("429", "500", "message", "hang")
 NIGHTLY = ("403", "500")  # like "dimension" and "429", except for the texts
 
 

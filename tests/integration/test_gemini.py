@@ -87,6 +87,7 @@ FAULTS = [
     (error(429, "Your prepayment credits are depleted."), Broken, "credits are used up", "buy credits"),
     (error(429, "Your project has exceeded its monthly spending cap."), Broken, "spending cap is reached", "raise"),
     (error(500, "boom"), Unavailable, "answered 500: boom", ""),
+    ((503, {"error": "overloaded"}), Unavailable, "answered 503: {'error': 'overloaded'}", ""),
     ((502, "<html>Bad Gateway</html>"), Unavailable, "answered 502: <html>Bad Gateway", ""),
     ((200, "no JSON"), Unavailable, "returned no embeddings", ""),
     ((200, {"embeddings": "none"}), Unavailable, "returned no embeddings", ""),

@@ -24,9 +24,12 @@ UNANSWERED: Final = "unanswered"
 """Code of a call that the service may have carried out, although there was no answer."""
 DIMENSION: Final = "dimension"
 """Code of vectors with a dimension other than requested."""
-_API_KEY: Final = re.compile(r"\bAIza[\w-]{8,}|(?<=api_key:)[^\s'\"]+")
+_API_KEY: Final = re.compile(r"\b(?:AIza|AQ\.)[\w-]{8,}|(?<=api_key:)[^\s'\"]+")
 """Pattern of an API key, which is removed from errors. Google quotes the key in some errors, and the sender of a
 request can read its error."""
+MESSAGE_CHARACTERS: Final = 1_000
+"""Maximum characters of a service's message in an error. A proxy may answer with a whole page of HTML, and the error is
+logged and stored with each waiting request."""
 
 
 class Kind(StrEnum):
@@ -93,9 +96,19 @@ def find(table: tuple[Rule, ...], code: object, message: str = "") -> Rule | Non
 def error(table: tuple[Rule, ...], code: object, message: str, /, **context: object) -> MnemosyneError:
     """Return the error to raise for a service's error code and message. The message becomes the detail of the error."""
     rule = find(table, code, message)
-    answer = _API_KEY.sub("…", message)
+    answer = readable(message)
     detail = f"answered {code}: {answer}" if re.fullmatch(r"\d{3}", str(code)) else answer
     return rule.error(detail, context) if rule else Unavailable("an unknown error", detail=detail)
+
+
+def readable(message: str) -> str:
+    """Return a service's message for an error: shortened, and without API keys.
+
+    NUL and lone surrogates are replaced, because the error is stored in PostgreSQL, which cannot store them.
+    """
+    text = _API_KEY.sub("…", message)
+    cut = text[:MESSAGE_CHARACTERS] + ("…" if len(text) > MESSAGE_CHARACTERS else "")
+    return cut.encode(errors="replace").decode().replace("\x00", "\ufffd")
 
 
 def google_error(table: tuple[Rule, ...], exc: Exception, **context: object) -> MnemosyneError:

@@ -82,6 +82,7 @@ def test_an_sqlstate_is_classified_by_its_meaning_in_postgresql_s_manual(state: 
     [
         "Permission denied: Consumer 'api_key:AIzaSyD-0123456789abcdefghijklmnopqrs' has been suspended.",
         "API key AIzaSyD-0123456789abcdefghijklmnopqrs is expired",
+        "API key AQ.Ab8RN6J0123456789abcdefghijklmnopqrs is expired",
         "consumer api_key:another-form.of_key is not allowed",
     ],
 )
@@ -90,3 +91,11 @@ def test_no_error_message_contains_an_api_key(message: str) -> None:
     assert "0123456789" not in shortened
     assert "another-form" not in shortened
     assert "answered 403" in shortened
+
+
+@pytest.mark.parametrize("message", ["in \x00 text", "in \ud83d text", "<html>" + 100_000 * "x"])
+def test_each_message_of_a_service_can_be_stored(message: str) -> None:
+    error = str(service_errors.error(EMBEDDING, 503, message))
+    assert "\x00" not in error
+    assert error.encode()
+    assert len(error) < 2 * service_errors.MESSAGE_CHARACTERS

@@ -251,9 +251,10 @@ class GeminiEmbedder:
         try:
             answer = self._client.models.embed_content(model=self.model, contents=contents, config=config)
         except APIError as exc:
+            error = self._explanations.api_error(exc)
             if exc.code == 429:
-                self._log_throttled(len(texts), exc)
-            raise self._explanations.api_error(exc) from exc
+                self._log_throttled(len(texts), error)
+            raise error from exc
         except httpx2.ReadTimeout as exc:
             raise self._explanations.uncertain_cause(service_errors.UNREACHABLE, "no answer in time") from exc
         except (GoogleAuthError, httpx2.HTTPError, OSError) as exc:
@@ -262,8 +263,7 @@ class GeminiEmbedder:
             raise self._unusable_answer(f"no embeddings ({type(exc).__name__})") from exc
         return self._read_vectors(answer, len(texts))
 
-    def _log_throttled(self, texts: int, exc: Exception) -> None:
-        error = self._explanations.error(429, str(getattr(exc, "message", exc)))
+    def _log_throttled(self, texts: int, error: Exception) -> None:
         about = fault_fields(error) if isinstance(error, ServiceError) else {}
         log.warning("embedding_throttled", model=self.model, texts=texts, **about)
 

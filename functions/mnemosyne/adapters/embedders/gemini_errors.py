@@ -90,15 +90,16 @@ class Explanations:
 
     def uncertain_cause(self, code: int | str, message: str) -> UncertainCauseError:
         """Return the exception for a failed call whose cause may be a single text."""
-        description = f"the embedding service answered {code}: {message}" if isinstance(code, int) else message
+        answer = service_errors.readable(message)
+        description = f"the embedding service answered {code}: {answer}" if isinstance(code, int) else answer
         rule = service_errors.find(service_error_tables.EMBEDDING, code, message)
         concerns_all = rule is not None and rule.concerns_all
         return UncertainCauseError(code, description, self.error(code, message), concerns_all=concerns_all)
 
     def api_error(self, error: "APIError") -> Exception:
         """Return the exception to raise for an error response of the API."""
-        message = str(error.message)
+        message = str(error.message or error.details or "no message")
         if error.code == 413 or (error.code == 400 and _TOO_LONG.search(message)):
-            return TextTooLong(f"the embedding service answered {error.code}: {message}")
+            return TextTooLong(f"the embedding service answered {error.code}: {service_errors.readable(message)}")
         make = self.uncertain_cause if _UNCERTAIN.fullmatch(str(error.code)) else self.error
         return make(error.code, message)
