@@ -18,6 +18,7 @@ from mnemosyne.adapters.embedders.gemini import GeminiEmbedder
 from mnemosyne.domain.chunking import embed_whole
 from mnemosyne.errors import Broken, ItemUnavailable, Misconfigured, ServiceError, Unavailable
 from tests.fakes_wire.gemini import GeminiServer, error
+from tests.fakes_wire.http import Reply
 from tests.fakes_wire.metadata import MetadataServer
 
 ROOT = Path(__file__).parents[2]
@@ -90,6 +91,9 @@ FAULTS = [
     ((503, {"error": "overloaded"}), Unavailable, "answered 503: {'error': 'overloaded'}", ""),
     ((502, "<html>Bad Gateway</html>"), Unavailable, "answered 502: <html>Bad Gateway", ""),
     ((200, "no JSON"), Unavailable, "returned no embeddings", ""),
+    ((200, 100_000 * "["), Unavailable, "returned no embeddings (RecursionError)", ""),
+    ((200, Reply(b"{}", {"Content-Encoding": "gzip"})), Unavailable, "returned no embeddings (DecodingError)", ""),
+    ((200, Reply(b"{}", cut=True)), Unavailable, "the connection broke off (RemoteProtocolError", ""),
     ((200, {"embeddings": "none"}), Unavailable, "returned no embeddings", ""),
     ((200, [1]), Unavailable, "returned 0 vectors for 1 texts", ""),
     ((200, {"embeddings": []}), Unavailable, "returned 0 vectors for 1 texts", ""),
@@ -131,8 +135,9 @@ def test_a_fault_of_the_service_is_classified_with_its_cause_and_the_next_step(
         (200, {"embeddings": [{}]}),
         (200, {"embeddings": [{"values": [0.0] * 64}]}),
         (200, "no JSON"),
+        (200, Reply(b"{}", cut=True)),
     ],
-    ids=["500", "no vector", "no values", "zero", "no JSON"],
+    ids=["500", "no vector", "no values", "zero", "no JSON", "broken off"],
 )
 @pytest.mark.parametrize("texts", [["poison"], ["tea", "poison"]], ids=["alone", "among others"])
 def test_a_fault_for_a_single_text_is_reported_for_this_text(
@@ -171,6 +176,17 @@ def test_a_400_for_every_text_is_a_fault_of_the_service_and_marks_no_text_invali
         assert raised.value.next_step
     gemini.fault = None
     assert embed_whole(texts, embedder.chunk_limit, embedder.embed_documents)
+
+
+@pytest.mark.parametrize("key", ["\ufeffAQ.a-secret-key", "“AQ.a-secret-key”", "AQ.a-secret-key\nAQ.another"])
+def test_a_key_that_cannot_be_sent_is_refused_without_quoting_it(
+    gemini: GeminiServer, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    monkeypatch.setenv("GEMINI_API_KEY", key)
+    with pytest.raises(Misconfigured, match="refuses the API key: add a valid key") as raised:
+        GeminiEmbedder("gemini-embedding-001", 64).embed_query("tea")
+    assert "a-secret-key" not in str(raised.value)
+    assert gemini.calls == 0
 
 
 def test_after_a_refused_batch_texts_are_sent_one_by_one(gemini: GeminiServer) -> None:

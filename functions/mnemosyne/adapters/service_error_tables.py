@@ -40,7 +40,7 @@ EMBEDDING: Final = (
         message="dimension",
     ),
     Rule(
-        "400|401|403",
+        f"400|401|403|{CREDENTIALS}",
         _M,
         "the Gemini API refuses the API key",
         "add a valid key to the secret gemini_api_key_secret (GEMINI_API_KEY), set gemini_api_key_version and run "

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mnemosyne.adapters import service_errors
 from mnemosyne.adapters.embedders.gemini_calls import DOCUMENTS_SECONDS, calls, check_deadline, http_options
-from mnemosyne.adapters.embedders.gemini_errors import Explanations, UncertainCauseError, VertexAi
+from mnemosyne.adapters.embedders.gemini_errors import INVALID_KEY, Explanations, UncertainCauseError, VertexAi
 from mnemosyne.adapters.embedders.vector_cache import VectorCache
 from mnemosyne.domain.chunking import ChunkLimit, embed_whole
 from mnemosyne.domain.embedding_space import EmbeddingSpace
@@ -257,10 +257,17 @@ class GeminiEmbedder:
             raise error from exc
         except httpx2.ReadTimeout as exc:
             raise self._explanations.uncertain_cause(service_errors.UNREACHABLE, "no answer in time") from exc
-        except (GoogleAuthError, httpx2.HTTPError, OSError) as exc:
+        except (httpx2.ReadError, httpx2.WriteError, httpx2.RemoteProtocolError) as exc:
+            message = f"the connection broke off ({type(exc).__name__}: {exc})"
+            raise self._explanations.uncertain_cause(service_errors.UNREACHABLE, message) from exc
+        except (UnicodeEncodeError, httpx2.LocalProtocolError) as exc:  # `exc` quotes the key
+            raise self._explanations.error(service_errors.CREDENTIALS, INVALID_KEY) from exc
+        except GoogleAuthError as exc:
             raise self._explanations.error(*service_errors.google_code(exc)) from exc
-        except (ValueError, TypeError, AttributeError, LookupError) as exc:  # the response is invalid
-            raise self._unusable_answer(f"no embeddings ({type(exc).__name__})") from exc
+        except (httpx2.DecodingError, ValueError, TypeError, AttributeError, LookupError, RecursionError) as exc:
+            raise self._unusable_answer(f"no embeddings ({type(exc).__name__})") from exc  # the response is invalid
+        except (httpx2.HTTPError, OSError) as exc:
+            raise self._explanations.error(*service_errors.google_code(exc)) from exc
         return self._read_vectors(answer, len(texts))
 
     def _log_throttled(self, texts: int, error: Exception) -> None:

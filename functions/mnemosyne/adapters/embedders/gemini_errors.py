@@ -20,6 +20,8 @@ _ANOTHER_MODEL: Final = (
     "then set embedding_model (MNEMOSYNE_EMBEDDING_MODEL) and embedding_dimension (MNEMOSYNE_EMBEDDING_DIMENSION) and "
     "run `make deploy`"
 )
+INVALID_KEY: Final = "the API key contains a line break, or a character that is not ASCII"
+"""Description of an API key that cannot be sent in an HTTP header."""
 _UNCERTAIN: Final = re.compile(r"400|404|408|413|5\d\d")
 
 
