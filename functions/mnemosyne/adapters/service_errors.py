@@ -27,6 +27,9 @@ DIMENSION: Final = "dimension"
 _API_KEY: Final = re.compile(r"\b(?:AIza|AQ\.)[\w-]{8,}|(?<=api_key:)[^\s'\"]+")
 """Pattern of an API key, which is removed from errors. Google quotes the key in some errors, and the sender of a
 request can read its error."""
+_REFUSED_TOKEN: Final = re.compile(r"\bStatus: 4\d\d")
+"""Pattern of google-auth's message about a refusal by the metadata server, for example because the service account does
+not exist."""
 MESSAGE_CHARACTERS: Final = 1_000
 """Maximum characters of a service's message in an error. A proxy may answer with a whole page of HTML, and the error is
 logged and stored with each waiting request."""
@@ -129,7 +132,9 @@ def google_code(exc: Exception) -> tuple[str, str]:
     status = getattr(getattr(exc, "response", None), "status_code", None)
     if isinstance(status, int):
         return str(status), str(exc)
-    is_temporary = isinstance(exc, TransportError) or getattr(exc, "retryable", False)
+    # google-auth reports a metadata server that does not answer as a RefreshError whose cause is a TransportError.
+    is_unanswered = isinstance(exc.__cause__, TransportError) and not _REFUSED_TOKEN.search(str(exc.__cause__))
+    is_temporary = is_unanswered or isinstance(exc, TransportError) or getattr(exc, "retryable", False)
     if isinstance(exc, GoogleAuthError) and not is_temporary:
         return CREDENTIALS, f"{type(exc).__name__}: {exc}"
     return UNREACHABLE, f"{type(exc).__name__}: {exc}" if str(exc) else type(exc).__name__

@@ -3,10 +3,11 @@
 from pathlib import Path
 
 import pytest
+from google.auth.exceptions import RefreshError, TransportError
 
 from mnemosyne.adapters import service_errors
 from mnemosyne.adapters.service_error_tables import CONNECTOR, DATABASE, EMBEDDING, TABLES, TOPIC
-from mnemosyne.adapters.service_errors import CREDENTIALS, Kind, Rule
+from mnemosyne.adapters.service_errors import CREDENTIALS, UNREACHABLE, Kind, Rule
 from mnemosyne.errors import ServiceError
 
 PAGE = Path(__file__).parents[3] / "docs" / "service-errors.md"
@@ -40,6 +41,23 @@ def test_the_error_of_a_machine_without_google_credentials_says_how_to_log_in(ta
     error = str(service_errors.error(table, CREDENTIALS, "Your default credentials were not found."))
     assert error.startswith("there are no Google credentials for ")
     assert "run `gcloud auth application-default login`" in error
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        ("Compute Engine Metadata server unavailable. Last exception: Read timed out.", UNREACHABLE),
+        ("Compute Engine Metadata server unavailable. Response status: 503", UNREACHABLE),
+        ("Status: 404 Response:\nservice account not found", CREDENTIALS),
+        ("Status: 403 Response:\nUnable to generate access token", CREDENTIALS),
+    ],
+)
+def test_an_error_of_the_metadata_server_is_temporary_unless_it_refuses_the_token(answer: str, code: str) -> None:
+    """google-auth raises a RefreshError that is not marked as temporary in each case."""
+    failure = TransportError(f"Failed to retrieve http://metadata from the metadata service. {answer}")
+    with pytest.raises(RefreshError) as raised:
+        raise RefreshError(failure) from failure
+    assert service_errors.google_code(raised.value)[0] == code
 
 
 SQLSTATES = {
