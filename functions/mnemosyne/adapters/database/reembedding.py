@@ -206,8 +206,10 @@ class Reembedding:
         """Replace the old embeddings by the new ones, and return True.
 
         If more than STRAGGLERS memories have no new embedding, the method changes nothing and returns False. Otherwise
-        it embeds these memories, while searches and stores wait.
+        it embeds these memories. Searches and stores wait only while it embeds memories that were stored meanwhile.
         """
+        if (missing := self.missing()) <= STRAGGLERS:
+            self.fill(missing)  # before the lock, so that searches do not wait for a model that does not answer
         with self._connection.transaction():
             self._connection.script("SET LOCAL lock_timeout = '5s'")
             self._connection.script(_LOCK)
