@@ -202,21 +202,23 @@ class _Storing:
     deadline: float
     embedded: dict[str, list[Vector]] = field(default_factory=dict)
     """Vectors by content hash, so that the smaller parts are not embedded again."""
+    final: dict[UUID, IngestStatus] = field(default_factory=dict)
+    """Outcomes of earlier deliveries. Requests with an outcome are left out of the smaller parts."""
+    progress: bool = False
+    """Whether requests were stored. Before that, the deadline is ignored."""
 
     def store(self, requests: Sequence[IngestRequest]) -> Stored:
-        """Store the requests, and return the results.
-
-        Raises Unavailable if the deadline passes before all requests are stored.
-        """
+        """Store the requests, and return the results. Raises Unavailable if the deadline passes before the end."""
         try:
             return self._store_together(requests)
         except (InvalidRequest, ItemUnavailable) as exc:
             if len(requests) == 1:
                 return self._result_of_error(requests[0], exc)
         # At least one request has caused the error, but the error does not say which: store each half separately.
-        result, middle = Stored(), len(requests) // 2
-        for half in (requests[:middle], requests[middle:]):
-            if result.progress and time.monotonic() >= self.deadline:
+        left = [request for request in requests if request.request_id not in self.final]
+        result, middle = Stored(dict(self.final)).of({request.request_id for request in requests}), len(left) // 2
+        for half in filter(None, (left[:middle], left[middle:])):
+            if self.progress and time.monotonic() >= self.deadline:
                 raise Unavailable("the time of one delivery was too short to store the message in smaller parts")
             result.add(self.store(half))
         return result
@@ -233,6 +235,7 @@ class _Storing:
 
     def _store_together(self, requests: Sequence[IngestRequest]) -> Stored:
         with self.memories.claim(requests) as claim:
+            self.final |= claim.already_final
             outcomes = dict(claim.already_final)
             now, limit = datetime.now(UTC), self.embedder.chunk_limit
             expired_requests = [request for request in claim.new if _has_expired(request, now)]
@@ -240,6 +243,7 @@ class _Storing:
             fitting, refusals = within_quota(claim.quota, new, now, limit)
             if fitting:
                 outcomes |= claim.store(fitting, self._embed(fitting), self.embedder.model)
+            self.progress |= bool(fitting)
             busy = {request.request_id for request in claim.busy}
             result = Stored(outcomes, busy, list(claim.conflicting), progress=bool(fitting))
             deleted = [

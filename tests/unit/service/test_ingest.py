@@ -1,9 +1,12 @@
 """Storing of messages, and the outcomes that are reported for their requests."""
 
+import math
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
+from types import SimpleNamespace
 from uuid import UUID, uuid4
 
 import pytest
@@ -12,7 +15,7 @@ import time_machine
 from mnemosyne.domain.dead_letter import DeadLetter, DeadLetterKind
 from mnemosyne.domain.memory import FailedRequest, IngestRequest, IngestState
 from mnemosyne.domain.message import IngestMessage, encode
-from mnemosyne.errors import InvalidRequest, Unavailable
+from mnemosyne.errors import InvalidRequest, ItemUnavailable, Unavailable
 from mnemosyne.ids import issue_request_id
 from mnemosyne.ports.embedder import Vector
 from mnemosyne.service import dead_letters, ingest, request_status
@@ -207,3 +210,51 @@ def test_texts_are_embedded_once_if_the_model_refuses_others(services: FakeServi
     errors = {status_of(services.memories, requests[n].request_id).error for n in poisoned}
     assert errors == {"the model refuses this content"}
     assert sorted(services.embedder.embedded) == sorted(f"fine {n}" for n in range(10) if n not in poisoned)
+
+
+class UnansweredEmbedder(FakeEmbedder):
+    """Embedder that does not answer for texts with the word poison, although it answers for others."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[int] = []
+        """Number of texts in each call."""
+
+    def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
+        self.calls.append(len(texts))
+        if any("poison" in text for text in texts):
+            raise ItemUnavailable("no answer in time")
+        return super().embed_documents(texts)
+
+
+def _deliver(services: FakeServices, message: IngestMessage, deadline: float = math.inf) -> list[int]:
+    """Deliver a message that cannot be stored as a whole, and return the number of texts in each call.
+
+    The deadline is a number of calls, because the time of the clock is the number of calls.
+    """
+    services.embedder = embedder = UnansweredEmbedder()
+    with pytest.MonkeyPatch.context() as patch:
+        clock = SimpleNamespace(monotonic=lambda: len(embedder.calls), perf_counter=time.perf_counter)
+        patch.setattr("mnemosyne.service.ingest.time", clock)
+        with pytest.raises(Unavailable):
+            ingest.store(message, memories=services.memories, embedder=embedder, deadline=deadline)
+    return embedder.calls
+
+
+def test_a_redelivery_embeds_only_the_requests_that_are_left(services: FakeServices) -> None:
+    message = IngestMessage("ns", tuple(request("poison" if n == 99 else f"fine {n}") for n in range(100)))
+    assert len(_deliver(services, message)) > 10
+    assert _deliver(services, message) == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("poisoned", "stored", "calls"),
+    [(0, 2, [100, 50, 25, 12, 6, 3, 1, 2]), (57, 50, [100, 50, 50]), (99, 50, [100, 50, 50])],
+    ids=["first", "middle", "last"],
+)
+def test_a_slice_is_not_divided_further_after_the_deadline_if_memories_were_stored(
+    services: FakeServices, poisoned: int, stored: int, calls: list[int]
+) -> None:
+    message = IngestMessage("ns", tuple(request("poison" if n == poisoned else f"fine {n}") for n in range(100)))
+    assert _deliver(services, message, deadline=3) == calls
+    assert len(list_memories(services.memories)) == stored
