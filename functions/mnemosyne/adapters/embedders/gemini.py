@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemosyne.adapters import service_errors
-from mnemosyne.adapters.embedders.gemini_calls import DOCUMENTS_SECONDS, calls, check_deadline, http_options
+from mnemosyne.adapters.embedders.gemini_calls import (
+    DOCUMENTS_SECONDS,
+    calls,
+    check_deadline,
+    http_options,
+    retry_options,
+)
 from mnemosyne.adapters.embedders.gemini_errors import INVALID_KEY, Explanations, UncertainCauseError, VertexAi
 from mnemosyne.adapters.embedders.vector_cache import VectorCache
 from mnemosyne.domain.chunking import ChunkLimit, embed_whole
@@ -34,7 +40,6 @@ PROBE: Final = "memory"
 LONGEST_PROBED: Final = 200
 """Maximum characters of a text that is certainly not too long for the model. If the service calls such a text too long,
 a probe finds out whether the service refuses every text. A longer text is split instead."""
-RETRIED: Final = [408, 429, 500, 502, 503, 504]
 
 
 @dataclass(frozen=True)
@@ -208,9 +213,12 @@ class GeminiEmbedder:
         try:
             if self._vertex is None:
                 return genai.Client(vertexai=False, http_options=options)
+            from mnemosyne.adapters.embedders.gemini_credentials import TimeLimitedCredentials
+
             # Pass project and location: the client ignores their environment variables if a base URL is set.
             return genai.Client(
                 vertexai=True,
+                credentials=TimeLimitedCredentials() if self._vertex.project else None,
                 project=self._vertex.project or None,
                 location=self._vertex.location or None,
                 http_options=options,
@@ -238,14 +246,7 @@ class GeminiEmbedder:
             auto_truncate=None if self._vertex is None else False,
             http_options=types.HttpOptions(
                 timeout=int(min(task.seconds, self._longest_seconds) * 1000),
-                retry_options=types.HttpRetryOptions(
-                    attempts=attempts or task.attempts,
-                    initial_delay=self._pause_seconds,
-                    jitter=self._pause_seconds,
-                    max_delay=4.0,
-                    exp_base=2.0,
-                    http_status_codes=RETRIED,
-                ),
+                retry_options=retry_options(attempts or task.attempts, self._pause_seconds),
             ),
         )
         try:

@@ -15,7 +15,7 @@ from mnemosyne.errors import Unavailable
 
 if TYPE_CHECKING:
     import httpx2
-    from google.genai.types import HttpOptions
+    from google.genai.types import HttpOptions, HttpRetryOptions
 
 CALL_TEXTS: Final = 100
 """Maximum number of texts in a call. This is the limit of the developer API; Vertex AI takes 250."""
@@ -27,6 +27,8 @@ DOCUMENTS_SECONDS: Final = 45.0
 A delivery embeds its memories in groups, and begins no group after 60 seconds. With this limit, the last group ends
 within the function's timeout of 120 seconds, if its last call needs no retry.
 """
+RETRIED: Final = [408, 429, 500, 502, 503, 504]
+"""HTTP statuses after which a call is repeated."""
 
 
 def check_deadline(deadline: float, embedded: int, count: int) -> None:
@@ -53,6 +55,20 @@ def http_options(seconds: float) -> "HttpOptions":
         # The empty SSL context is for asynchronous calls, which are never made. Without this context, the client would
         # load the CA certificates three times instead of once. Loading them takes 40 ms in a cold start.
         async_client_args={"ssl": ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)},
+    )
+
+
+def retry_options(attempts: int, pause_seconds: float) -> "HttpRetryOptions":
+    """Return the options for retries. The first pause is between `pause_seconds` and twice as long."""
+    from google.genai.types import HttpRetryOptions
+
+    return HttpRetryOptions(
+        attempts=attempts,
+        initial_delay=pause_seconds,
+        jitter=pause_seconds,
+        max_delay=4.0,
+        exp_base=2.0,
+        http_status_codes=RETRIED,
     )
 
 
