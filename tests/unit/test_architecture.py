@@ -147,7 +147,7 @@ def test_a_module_imports_only_the_layers_that_its_layer_may_import(sources: dic
 
 
 def test_adapters_build_clients_under_a_lock(sources: dict[str, list[ast.AST]]) -> None:
-    """`functools.cached_property` has no lock since Python 3.12, so each thread would build a client of its own."""
+    """`functools.cached_property` has no lock since Python 3.12, so each thread would build another client."""
     without_lock = [
         module
         for module, nodes in sources.items()

@@ -9,15 +9,15 @@ from google.auth.credentials import Credentials
 from google.auth.exceptions import GoogleAuthError, TransportError
 
 TOKEN_SECONDS: Final = 5.0
-"""Timeout of a request for a token, in seconds. google-auth would wait for 120 seconds. The metadata server of Google
-Cloud has a shorter timeout of its own."""
+"""Timeout of a request for a token, in seconds. google-auth would wait for 120 seconds. For the metadata server of
+Google Cloud, google-auth sets a shorter timeout."""
 PAUSE_SECONDS: Final = 10.0
 """Time in seconds after a failure in which no token is requested. google-genai fetches the token under a lock. Without
-this pause, each waiting thread would wait for a timeout of its own, one after the other."""
+this pause, one waiting thread after the other would wait for a timeout."""
 _SCOPES: Final = ("https://www.googleapis.com/auth/cloud-platform",)
 
 
-class TimeLimitedCredentials(Credentials):  # type: ignore[misc]
+class TimeLimitedCredentials(Credentials):
     """The default credentials. They are looked up at the first use."""
 
     def __init__(self) -> None:
