@@ -162,30 +162,24 @@ def pool(cluster: "EmbeddedPostgres", database: str, _shared_database: "SharedDa
 
     Tests share those of the shared database, because a new connection prepares each statement again.
     """
-    from mnemosyne.adapters.database.connections import connection_factory
-    from mnemosyne.adapters.database.pool import Pool
-    from mnemosyne.cli.local import postgres
+    from tests.shared_database import pool_of
 
     if database == _shared_database.name:
         yield _shared_database.pool
         return
-    with closing(Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, database)), 8)) as opened:
+    with closing(pool_of(cluster, database)) as opened:
         yield opened
 
 
 @pytest.fixture
 def owner(cluster: "EmbeddedPostgres", database: str, _shared_database: "SharedDatabase") -> "Iterator[Connection]":
     """A connection to this test's database as its owner, without a statement timeout."""
-    from mnemosyne.adapters.database.connections import connection_factory
-    from mnemosyne.cli.local import postgres
+    from tests.shared_database import owner_of
 
     if database == _shared_database.name:
         yield _shared_database.owner
         return
-    open_connection = connection_factory(
-        cluster.url(postgres.OWNER, database), socket_timeout=None, statement_seconds=0
-    )
-    with closing(open_connection()) as connection:
+    with closing(owner_of(cluster, database)) as connection:
         yield connection
 
 

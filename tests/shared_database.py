@@ -1,11 +1,14 @@
 """A database that many tests share. It is empty at the start of each test."""
 
 from collections.abc import Iterable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
+
+if TYPE_CHECKING:
+    from tests.servers.server import Server
 
 TABLES: Final = """
     SELECT relname FROM pg_class
@@ -23,12 +26,22 @@ def deletion(tables: Iterable[str]) -> str:
     return "; ".join(["BEGIN", "SET LOCAL session_replication_role = replica", *deletes, _QUOTAS, "COMMIT"])
 
 
+def pool_of(cluster: "postgres.EmbeddedPostgres | Server", name: str) -> Pool:
+    """Return connections to a database as the functions' database user."""
+    return Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, name)), 8)
+
+
+def owner_of(cluster: "postgres.EmbeddedPostgres | Server", name: str) -> Connection:
+    """Return a connection to a database as its owner, without a statement timeout."""
+    return connection_factory(cluster.url(postgres.OWNER, name), socket_timeout=None, statement_seconds=0)()
+
+
 class SharedDatabase:
     """A migrated database with connections as the functions' user, as the function `auth`, and as the owner."""
 
     def __init__(self, cluster: postgres.EmbeddedPostgres, name: str) -> None:
         self.name = name
-        self.pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, name)), 8)
+        self.pool = pool_of(cluster, name)
         self.auth = Pool(connection_factory(cluster.url("auth", name)), 8)
         self.connect_as_owner = connection_factory(
             cluster.url(postgres.OWNER, name), socket_timeout=None, statement_seconds=0

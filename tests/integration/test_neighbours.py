@@ -13,7 +13,7 @@ from tests.searching import VECTOR_INDEX
 
 pytestmark = [pytest.mark.own_database, pytest.mark.slow]
 
-SESSIONS, TURNS = 75, 40
+SESSIONS, TURNS = 100, 40
 QUESTION = "who watered the ferns in the greenhouse?"
 ROWS_READ = """
 SELECT CAST(seq_tup_read + idx_tup_fetch AS integer) AS n FROM pg_stat_xact_user_tables WHERE relname = 'memories'

@@ -2,16 +2,19 @@
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
 from tests.directories import server_directory
 from tests.servers import programs
 from tests.servers.server import CloudServer, Server
+from tests.shared_database import owner_of, pool_of
 
 EMBEDDED: dict[str, Callable[[], Path]] = {
     "embedded": lambda: programs.embedded()[postgres.VERSION],
@@ -110,3 +113,17 @@ def database(cluster: Server, _shared_names: set[tuple[str, str]]) -> Iterator[s
         _shared_names.add((cluster.name, name))
     yield name
     cluster.empty(name)
+
+
+@pytest.fixture
+def pool(cluster: Server, database: str) -> Iterator[Pool]:
+    """Connections to this test's database as the functions' database user."""
+    with closing(pool_of(cluster, database)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def owner(cluster: Server, database: str) -> Iterator[Connection]:
+    """A connection to this test's database as its owner, without a statement timeout."""
+    with closing(owner_of(cluster, database)) as connection:
+        yield connection

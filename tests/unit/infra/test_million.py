@@ -81,7 +81,7 @@ def test_a_directory_is_not_continued_with_another_number_of_memories(tmp_path: 
 
 def test_the_price_of_a_machine_is_that_of_the_documents() -> None:
     text = (Path(__file__).parents[3] / "docs" / "deployment.md").read_text()
-    assert "db-custom-2-8192 with 20 GB about 105" in text
+    assert "about 105 for the machine db-custom-2-8192 with a disk of 20 GB" in text
     assert round(Machine(2, 8, 20).price) == 105
 
 
