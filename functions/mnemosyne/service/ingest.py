@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -209,18 +210,22 @@ class _Storing:
 
     def store(self, requests: Sequence[IngestRequest]) -> Stored:
         """Store the requests, and return the results. Raises Unavailable if the deadline passes before the end."""
-        try:
-            return self._store_together(requests)
-        except (InvalidRequest, ItemUnavailable) as exc:
-            if len(requests) == 1:
-                return self._result_of_error(requests[0], exc)
-        # At least one request has caused the error, but the error does not say which: store each half separately.
-        left = [request for request in requests if request.request_id not in self.final]
-        result, middle = Stored(dict(self.final)).of({request.request_id for request in requests}), len(left) // 2
-        for half in filter(None, (left[:middle], left[middle:])):
+        result, parts = Stored(), deque([requests])
+        while parts:
+            part = parts.popleft()
             if self.progress and time.monotonic() >= self.deadline:
                 raise Unavailable("the time of one delivery was too short to store the message in smaller parts")
-            result.add(self.store(half))
+            try:
+                result.add(self._store_together(part))
+            except (InvalidRequest, ItemUnavailable) as exc:
+                if len(part) == 1:
+                    result.add(self._result_of_error(part[0], exc))
+                    continue
+                # The error does not say which request of the part has caused it: store each half separately. Large
+                # parts are first, so that a delivery stores many requests before the deadline.
+                result.add(Stored(dict(self.final)).of({request.request_id for request in part}))
+                left = [request for request in part if request.request_id not in self.final]
+                parts.extend(filter(None, (left[: len(left) // 2], left[len(left) // 2 :])))
         return result
 
     def _result_of_error(self, request: IngestRequest, error: InvalidRequest | ItemUnavailable) -> Stored:
@@ -272,13 +277,8 @@ class _Storing:
             embed = self.embedder.for_namespace(self.memories.namespace).embed_documents
             vectors = embed_whole(list(new.values()), self.embedder.chunk_limit, embed)
             self.embedded |= dict(zip(new, vectors, strict=True))
-            log.info(
-                "ingest_embedded",
-                namespace=self.memories.namespace,
-                count=len(new),
-                characters=sum(map(len, new.values())),
-                embed_ms=milliseconds(started),
-            )
+            size = {"count": len(new), "characters": sum(map(len, new.values()))}
+            log.info("ingest_embedded", namespace=self.memories.namespace, **size, embed_ms=milliseconds(started))
         return [self.embedded[request.content_hash] for request in requests]
 
 
