@@ -116,7 +116,7 @@ def test_the_python_sdk_logs_in_with_only_the_address_refreshes_and_is_revoked(p
         headers = {"Authorization": f"Bearer {second.access_token}", "Accept": "application/json, text/event-stream"}
         return httpx.post(place.url, json=call, headers=headers, verify=place.trust).status_code == 401
 
-    wait_until(is_refused, "the access token is of no use any more")
+    wait_until(is_refused, "the access token is of no use any more", pause=1)  # this takes up to 30 seconds
 
 
 def _next_address(process: "subprocess.Popen[str]", pattern: str) -> str:
