@@ -3,14 +3,16 @@ PYTHON ?= python3
 BIN := .venv/bin
 ARGS ?=
 PYTEST_ARGS ?=
-# An expression of markers, for `make unit`, `make integration` and `make test`; an empty one selects all tests.
+# The pytest markers (option -m) that select the tests of `make unit`, `make integration` and `make test`. An empty
+# expression selects all tests.
 MARKED ?= not (slow or exhaustive or nightly)
-# Tests wait for other programs for a third of their time, so three workers run on two cores. Each worker collects all
-# tests and starts its own servers. The name is not WORKERS, because functions-framework reads that variable.
+# Number of pytest's worker processes: three on two cores, because tests spend a third of their time waiting for other
+# programs. More workers would cost more, because each collects all tests and starts its own servers. The name is not
+# WORKERS, because functions-framework reads an environment variable of that name.
 TEST_WORKERS ?= $(shell expr \( 3 \* $$(getconf _NPROCESSORS_ONLN) + 1 \) / 2)
 SBOM ?= sbom.json
-# Run all tests of a file in one worker, and files that share fixtures (TOGETHER in tests/workers.py). The slowest
-# directories come first.
+# Run all tests of a file in the same worker, and also the files that share fixtures (TOGETHER in tests/workers.py).
+# Files run in the order of the command line, where the slowest directories come first.
 IN_ORDER = --dist loadfile --no-loadscope-reorder
 
 .PHONY: help install install-cloud install-multilingual install-dev dev unit integration test coverage nightly lint lint-javascript licences audit sbom format bench lock package docs clients clean deploy destroy key require-project
@@ -54,8 +56,9 @@ node_modules/.package-lock.json: package-lock.json package.json
 	npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
-# Checkov has its own environment, because its dependencies conflict with ours. pip-licenses, pip-audit and CycloneDX have
-# another one, to keep their dependencies out of requirements.lock. uv installs both, as it does .venv (infra/install.py).
+# Checkov has its own environment, because its dependencies conflict with ours. pip-licenses, pip-audit and CycloneDX
+# have another one, to keep their dependencies out of requirements.lock. uv installs both, as it does .venv
+# (infra/install.py).
 .venv-checkov/installed: terraform/checkov.lock infra/installer.lock
 .venv-supply-chain/installed: infra/supply_chain/tools.lock infra/installer.lock
 .venv-checkov/installed .venv-supply-chain/installed:
@@ -68,7 +71,8 @@ node_modules/.package-lock.json: package-lock.json package.json
 dev: install $(if $(findstring multilingual,$(ARGS)),install-multilingual) $(if $(findstring gemini,$(ARGS))$(PUBSUB_EMULATOR_HOST),install-cloud)
 	@exec $(BIN)/mnemosyne dev $(ARGS)
 
-# Unset PYTHONDONTWRITEBYTECODE so that pytest can cache rewritten assertions.
+# Unset PYTHONDONTWRITEBYTECODE, because with it pytest could not cache the test files whose assertions it has
+# rewritten.
 unit integration test: export PYTHONDONTWRITEBYTECODE =
 
 # Fast tests, some seconds: logic and use cases on the embedded PostgreSQL, no network, few examples of each property.
@@ -83,8 +87,8 @@ integration: install-dev
 test: install-dev
 	$(BIN)/pytest -m "$(MARKED)" -n $(TEST_WORKERS) $(IN_ORDER) tests/console tests/terraform tests/integration tests/acceptance tests/conformance tests/servers tests/model tests/abuse tests/contract tests/unit tests/javascript $(PYTEST_ARGS)
 
-# Coverage counts only code that runs in pytest's processes, and leaves out the exhaustive tests, which would take
-# twice as long.
+# Coverage counts only code that runs in pytest's processes. The exhaustive tests run without it, because they would
+# take twice as long with it.
 #
 # All tests, also the nightly ones and with more random examples, with branch coverage.
 coverage:
@@ -137,8 +141,8 @@ format: install-dev
 bench: install-dev
 	$(BIN)/python -m infra.benchmarks $(BENCH_ARGS)
 
-# requirements-local.lock leaves out huggingface-hub, which tokenizers requires: nothing here imports it, and it takes
-# 17 MB with its dependencies.
+# requirements-local.lock leaves out huggingface-hub, although tokenizers requires it: no code of this project imports
+# it, and it takes 17 MB with its dependencies.
 # Resolve all dependencies again: requirements.lock has all, and the other locks of this package are parts of it.
 lock: COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header
 lock:
@@ -167,14 +171,16 @@ docs: install-dev
 clean:
 	rm -rf tests/servers/.programs .venv .venv-checkov .venv-supply-chain node_modules sbom.json .mypy_cache .ruff_cache .pytest_cache
 
-# Tutorials of Google export REGION, which would override the region in terraform.tfvars.
+# DEPLOYMENT and REGION are accepted on the command line only. Tutorials of Google export REGION in the shell, and that
+# value would override the region in terraform.tfvars.
 FROM_ENVIRONMENT = $(strip $(foreach name,DEPLOYMENT REGION,$(if $(and $($(name)),$(filter environment,$(origin $(name)))),$(name)=$($(name)))))
 
 require-project:
 	@test -n "$(PROJECT)" || { echo "PROJECT is not set: make $(firstword $(MAKECMDGOALS)) PROJECT=my-project-id" >&2; exit 1; }
 	@test -z "$(FROM_ENVIRONMENT)" || { echo "$(FROM_ENVIRONMENT): it is set in the environment. To use it, add it to the command: make $(firstword $(MAKECMDGOALS)) … $(FROM_ENVIRONMENT). Otherwise unset it." >&2; exit 1; }
 
-# ENV is read from the command line only: POSIX shells use an environment variable of this name for a start-up file.
+# ENV is read from the command line only, because an environment variable ENV has another meaning: it names a file that
+# POSIX shells run when they start.
 DEPLOY = PROJECT="$(PROJECT)" DEPLOYMENT="$(DEPLOYMENT)" REGION="$(REGION)" ENVIRONMENT="$(if $(filter command,$(firstword $(origin ENV))),$(ENV))" infra/deploy
 
 # Deploy to Google Cloud; ENV=staging also reads terraform/environments/staging.tfvars.

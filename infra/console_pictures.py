@@ -42,7 +42,7 @@ PAGES = {
     "help": "/",
 }
 """Pages of the design, each with its address in the console. ID is the id of the first memory about printers."""
-# The memories of home.html. All dates are moved by the same number of days, so that the newest memory is from today.
+# Reads the memories in home.html. All dates are moved by the same number of days, so that the newest is from today.
 MEMORIES = """
 const rows = [...document.querySelectorAll(".row")].map((row) => {
   const text = (selector) => row.querySelector(selector)?.textContent.trim() ?? "";

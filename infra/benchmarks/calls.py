@@ -47,7 +47,7 @@ COMPARISONS = {
     ("tools/call", "the bare SDK"): 1.3,
     ("tools/call with an API key", "the bare SDK"): None,
 }
-"""The apps that are compared, with the goals of their ratios."""
+"""Pairs of measured apps, each with the goal for the ratio of their CPU times. None means that there is no goal."""
 KEY_ID, SECRET = "0" * 12, "0" * 43
 ERAS = {
     "2025-11-25": {},

@@ -10,8 +10,9 @@ changed facts for which the hint of the newer memory names a right memory.
 Half of the data is held out: the rules of the hint were written without looking at errors in this half. It consists of
 every second attribute of each kind of subject in sets/facts.json, and of every second pair in sets/changed_pairs.jsonl.
 This file has pairs of hand-written texts. In half of the pairs a fact changes, and in the other half the texts only
-look similar. Pairs are compared without a store. The hint is also computed for a set of conversations. For this set
-only the number of hints is printed, because it is not known which facts in the conversations change.
+look similar. The two texts of a pair are compared directly, and are not stored. The hint is also computed for a set of
+conversations. For this set only the number of hints is printed, because it is not known which facts in the
+conversations change.
 """
 
 import argparse
@@ -80,10 +81,11 @@ def pair_figures(pairs: Sequence[dict[str, object]]) -> Figures:
 def store_figures(
     collection: Collection, hints: Callable[[str], Iterable[str]], *, sample: int = 1
 ) -> tuple[dict[str, Figures], float]:
-    """Compute the hints of a stored set. Return the counts for each part, and the median milliseconds of a hint.
+    """Compute the hint for the memories of a set. Return the counts for each part, and a hint's median milliseconds.
 
     The parts of a set are: memories whose fact has an attribute that was used for tuning the rules, memories whose
-    fact has a held-out attribute, and memories that state no fact.
+    fact has a held-out attribute, and memories that state no fact. `hints` takes a memory's name, and returns the names
+    of the memories in its hint. Only one in `sample` memories without a fact is measured, and counts `sample` times.
     """
     parts = {name: Figures() for name in ("tuned on", "held out", "states no fact")}
     times, facts, held_out_attributes = [], collection.facts, held_out()

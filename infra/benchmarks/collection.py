@@ -26,7 +26,7 @@ OURS = {name: ROOT / "tests" / "data" / name for name in ("conversations", "many
 
 @dataclass(frozen=True)
 class Question:
-    """A question, its kind, and the ids of the documents that answer it."""
+    """A question, its kind, and the ids of the documents that answer it (`relevant`)."""
 
     text: str
     kind: str
@@ -58,16 +58,16 @@ class Collection:
     changes: list[tuple[str, str]] = field(default_factory=list)
     """Pairs of documents that state the same fact. The second document states a new value of the fact."""
     facts: dict[str, Fact] = field(default_factory=dict)
-    """The fact that a document states, by document. Documents that state no fact are missing."""
+    """The fact that each document states, by the document's id. Documents that state no fact are left out."""
 
     @property
     def answerable(self) -> list[Question]:
-        """The questions with relevant documents."""
+        """The questions that at least one document of the collection answers."""
         return [question for question in self.questions if question.relevant]
 
     @property
     def unanswerable(self) -> list[Question]:
-        """The questions without relevant documents."""
+        """The questions that no document of the collection answers."""
         return [question for question in self.questions if not question.relevant]
 
     @property
@@ -110,7 +110,10 @@ class Collection:
 
 
 def _rows(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the place of each line, such as `corpus.jsonl:3`, and its JSON object. Blank lines are skipped."""
+    """Yield the file name and number of each line, such as `corpus.jsonl:3`, and the JSON object in the line.
+
+    Blank lines are skipped.
+    """
     with file.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             if line.strip():

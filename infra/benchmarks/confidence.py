@@ -7,11 +7,11 @@ generated set contains such questions. Each of the two collections of conversati
 the other collection, which have no answer in the searched collection. One row is for the questions that name a
 person of the searched collection, and another row is for the questions about strangers.
 
-The first three columns show how well three values separate the two groups of questions, as ROC AUC. The values are the
-weighted sum of cosine and share of words, the cosine, and the share of words (the share of the question's words that
-are in the hit). Of each value, the largest among the three best hits counts. The last two columns have error rates: the
-share of answerable questions whose three best hits are all weak, and the share of unanswerable questions with a strong
-hit among the three best. `mnemosyne.domain.confidence` defines weak and strong.
+The first three columns show how well each of three values separates the two groups of questions, as ROC AUC. A hit has
+these values: the weighted sum of its cosine and its share of words, its cosine, and its share of words (the share of
+the question's words that are in the hit). A question gets the largest value of its three best hits. The last two
+columns have error rates: the share of answerable questions whose three best hits are all weak, and the share of
+unanswerable questions with a strong hit among the three best. `mnemosyne.domain.confidence` defines weak and strong.
 """
 
 import argparse
@@ -31,15 +31,16 @@ Values = npt.NDArray[np.float64]
 """One row per question, with three values of the question's best hits: the largest cosine, the largest share of the
 question's words in a hit, and the largest weighted sum of cosine and share."""
 HITS = 3
-"""Number of best hits among which the largest values are taken."""
+"""Number of a question's best hits that are examined. The question gets the largest value among them."""
 QUESTIONS = 250
 
 
 def auc(answerable: Values, others: Values) -> float:
-    """Return the ROC AUC of a value that separates answerable from unanswerable questions (`others`).
+    """Return, as ROC AUC, how well a value separates answerable questions from unanswerable questions (`others`).
 
-    The ROC AUC is the probability that an answerable question has a higher value than an unanswerable question. Equal
-    values count half. The ROC AUC is also Mann-Whitney's U, divided by the number of pairs.
+    Each argument has the values of one group of questions. The ROC AUC is the probability that an answerable question
+    has a higher value than an unanswerable question. Equal values count half. The ROC AUC is also Mann-Whitney's U,
+    divided by the number of pairs.
     """
     higher = (answerable[:, None] > others[None, :]).mean()
     return float(higher + 0.5 * (answerable[:, None] == others[None, :]).mean())

@@ -17,9 +17,9 @@ from selenium.webdriver.support.wait import WebDriverWait
 from tests.chromium import Chromium, chromium
 
 KEY_SECONDS = 0.12
-"""Time between two keys: 100 words a minute."""
+"""Seconds between two key presses. This is a typing speed of 100 words a minute."""
 LETTERS = 4
-"""Number of letters of the last word that are typed."""
+"""Of the last word of a typed text, only this number of letters is typed."""
 ROWS = 2_500
 TYPING = """
 const field = document.querySelector("#query");
@@ -159,9 +159,9 @@ def _wait_for_rows(browser: Chromium, count: int) -> None:
 
 
 def _new_long_tasks(browser: Chromium) -> list[float]:
-    """Return the milliseconds of each long task since the last call of this function.
+    """Return the duration in milliseconds of each long task since the last call of this function.
 
-    First wait until the browser has reported the long tasks of the last change.
+    First wait half a second, so that the browser has also reported the long tasks of the page's last change.
     """
     script = "setTimeout(() => { arguments[0](window.long); window.long = []; }, 500)"
     long: list[Any] = browser.driver.execute_async_script(script)

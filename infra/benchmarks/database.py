@@ -14,7 +14,7 @@ from mnemosyne.domain.embedding_space import EmbeddingSpace
 
 @contextmanager
 def new_database(space: EmbeddingSpace) -> Iterator[tuple[postgres.EmbeddedPostgres, DataDir]]:
-    """Yield an empty database and its data directory. Both are deleted at the end of the context."""
+    """Yield the server of an empty database, and its data directory. Both are removed when the `with` block ends."""
     with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
         directory = DataDir.at(scratch)
         with stack.database(directory, space) as server:
@@ -24,7 +24,7 @@ def new_database(space: EmbeddingSpace) -> Iterator[tuple[postgres.EmbeddedPostg
 def owner_of(server: postgres.EmbeddedPostgres, database: str = postgres.DATABASE) -> closing[Connection]:
     """Open a connection as the user who owns the schema. The connection has no time limits.
 
-    It is closed at the end of the context.
+    Use the result in a `with` statement, which closes the connection.
     """
     return closing(connection_factory(server.url(postgres.OWNER, database), socket_timeout=None, statement_seconds=0)())
 

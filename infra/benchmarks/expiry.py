@@ -25,7 +25,7 @@ SIZE = "SELECT pg_total_relation_size('memories') / 1e6 AS megabytes"
 
 
 class Sweep:
-    """Removes expired memories in a thread while the context is open, as the scheduled job does."""
+    """Removes expired memories in a thread, as the scheduled job does, for as long as a `with` block runs."""
 
     def __init__(self, retention: Retention) -> None:
         self._retention = retention

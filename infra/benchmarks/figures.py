@@ -33,7 +33,7 @@ class Figure:
     def of(
         cls, name: str, ratios: Sequence[float], goal: float | None = None, *, more_is_better: bool = False
     ) -> "Figure":
-        """Return a figure with this name, given the ratio of each round."""
+        """Return the figure with this name. `ratios` has the measured ratio of each round."""
         low, middle, high = statistics.quantiles(ratios, n=4) if len(ratios) > 1 else [ratios[0]] * 3
         return cls(name, middle, low, high, goal, more_is_better)
 

@@ -41,7 +41,7 @@ SPACE = EmbeddingSpace("offline", "bench", 768)
 BATCH = 100
 NAMESPACE = "default"
 
-# Upserts of pg8000 and asyncpg in hand-written SQL, which use none of Mnemosyne's code.
+# The SQL of the plain upserts with pg8000 and asyncpg. It is hand-written, and uses none of Mnemosyne's code.
 _COLUMNS = (
     "id", "namespace", '"timestamp"', "content", "title", "content_hash", "embedding_model", "embedding",
 )  # fmt: skip

@@ -91,7 +91,7 @@ def searches(database: MemoryDatabase) -> dict[str, Callable[[], object]]:
 
 
 def measure_alternately(*databases: MemoryDatabase) -> dict[str, list[list[float]]]:
-    """Run each kind of search REPEATS times in each database. Return the seconds, by kind and by database.
+    """Run each kind of search REPEATS times in each database. Return the seconds of each search, by kind and database.
 
     The databases alternate, so that changes of the machine's speed affect all equally.
     """

@@ -70,7 +70,7 @@ class Batch:
 
 
 def namespaces(rows: int) -> dict[str, int]:
-    """Divide `rows` memories into namespaces, and return the number in each. Namespace `large` gets the remainder."""
+    """Divide `rows` memories among five namespaces, and return the number in each. Most are in `large`."""
     parts = {"sessions": rows // 4, "long": rows // 50, "ten thousand": min(10_000, rows // 10)}
     parts["thousand"] = min(1_000, rows // 100)
     return {"large": rows - sum(parts.values()), **parts}
@@ -180,7 +180,7 @@ def import_memories(directory: DataDir, rows: int, show: Callable[[int], None]) 
 
 
 def _import_figures(owner: Connection) -> dict[str, Any]:
-    """Return rates and CPU times for each tenth of the batches. The time between two runs does not count."""
+    """Return the import's rates and CPU times, by tenth of the batches. The time of an interruption does not count."""
     tenths = owner.run(TENTHS)
     memories = sum(tenth["memories"] for tenth in tenths)
     return {
@@ -194,7 +194,7 @@ def _import_figures(owner: Connection) -> dict[str, Any]:
 
 
 def _corpus(directory: DataDir, rows: int) -> list[str]:
-    """Return the paragraphs that memories consist of. A file keeps them, because reading all packages takes 30 s."""
+    """Return the paragraphs for the memories. The first call saves them, because reading all packages takes 30 s."""
     file = directory.path / "paragraphs.json"
     if not file.exists():
         write_json(file, texts(min(PARAGRAPHS, rows)))

@@ -39,9 +39,9 @@ LOADS = {
     "hybrid in 1,000": ("thousand", 1),
     "hybrid, 64 searchers": ("large", 64),
 }
-"""Namespace and number of concurrent searchers of each load."""
+"""Measured loads. Each has the namespace that is searched, and the number of clients that search concurrently."""
 PAGE_BYTES = 8_192
-# End all other connections, because the transaction of a killed run may still be active.
+# Ends all other connections. If an earlier run was killed, the server may still execute its transaction.
 END_OTHERS: Final = """
 SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity
 WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
@@ -52,7 +52,7 @@ SELECT relname AS name, pg_relation_size(oid) AS bytes,
 FROM pg_class WHERE relnamespace = CAST('public' AS regnamespace) AND relkind IN ('r', 'i')
 """
 COUNT: Final = "SELECT count(*) AS memories, (SELECT count(*) FROM memory_chunks) AS chunks FROM memories"
-# One in twenty memories, chosen by the minute of the timestamp, which differs by one between consecutive memories.
+# Selects one in twenty memories by the minute of their timestamps. Each timestamp is one minute after the previous one.
 CHOSEN: Final = """
 SELECT id FROM memories
 WHERE namespace = 'large' AND mod(CAST(extract(epoch FROM "timestamp") / 60 AS bigint), 20) = :remainder
@@ -204,7 +204,8 @@ def rebuild(store: Store, memory: str) -> dict[str, Any]:
 def changes(store: Store) -> dict[str, Any]:
     """Tag 5 % of the largest namespace's memories, and delete another 5 %. Return the rates and the sizes afterwards.
 
-    After an interruption, only the remaining memories are changed, and the rates are computed from these.
+    If an earlier run was interrupted in this phase, only the memories that it did not change are changed now, and the
+    rates are computed from these.
     """
     figures: dict[str, Any] = {}
     with (
@@ -247,7 +248,7 @@ PHASES: Mapping[str, Callable[[Store], object]] = {
 PEAK = 10 * 100_000 / 86_400
 """Searches per second at the peak: ten times the mean of a hundred thousand calls a day."""
 BUSY = 0.6
-"""Share of the processors' time that searches use at the peak."""
+"""Largest share of the processors' time that searches may use at the peak."""
 SEARCHED = ("memories_embedding", "memory_chunks_embedding", "memory_words", "memory_words_keys", "memories_session")
 """Tables and indexes that hybrid searches read at random, so that they must fit in memory."""
 
@@ -269,8 +270,9 @@ class Machine:
 def machine(memories: int, figures: Mapping[str, Any], dimension: int = SPACE.dimension) -> Machine:
     """Return the smallest machine for this many memories, computed from the measured bytes and CPU time in `figures`.
 
-    The memory is 2 GB plus 1.2 times the bytes that searches read at random. Cloud SQL offers even numbers of
-    processors, with at most 6.5 GB of memory for each. The disk is 1.5 times the data, for the WAL and an index build.
+    The machine's memory (RAM) must be at least 2 GB plus 1.2 times the bytes that searches read at random. Cloud SQL
+    offers even numbers of processors, with at most 6.5 GB of memory for each. The disk is 1.5 times as large as the
+    data, because the WAL and the build of an index also need space.
 
     `dimension` is at most 1,000. If it is not the dimension of the measured embeddings, the bytes are computed from the
     layout of PostgreSQL's pages: a page has two rows of `memories` (01_storage.sql), or as many whole elements of the

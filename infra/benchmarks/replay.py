@@ -83,8 +83,8 @@ class RecordedSearch:
 def record(file: Path, names: Sequence[str]) -> None:
     """Write the candidates of every answerable question of the sets to a file.
 
-    The memories are stored with their sessions, and embedded by the offline embedder. After the lines of the questions
-    of a set, one line has the document names and the vectors of all candidates of the set.
+    The memories are stored with their sessions, and embedded by the offline embedder. In the file, each question of a
+    set has one line. After these lines, one line has the document names and the vectors of all candidates of the set.
     """
     with (
         gzip.open(file, "wt") as lines,
@@ -118,7 +118,7 @@ def _record_question(store: Stored, question: Question) -> dict[str, Any]:
 
 
 def _memories(store: Stored, ids: Sequence[str], owner: Connection) -> dict[str, tuple[str, str]]:
-    """Return the document's name and the vector (in base64) of each memory, by the id of the memory."""
+    """Return a dictionary from the id of each memory to the name of its document and its vector in base64."""
     vectors = {
         str(row["id"]): base64.b64encode(np.array(orjson.loads(row["vector"]), dtype=np.float16).tobytes()).decode()
         for row in owner.run(VECTORS, ids=ids)

@@ -37,7 +37,7 @@ BATCH = 100
 NARROW = 50
 """Number of a namespace's memories with the tag `narrow`. A tenth of the memories have the tag `tenth`."""
 PART = 10_000
-"""Number of memories that are built at a time, so that few of them are in the computer's memory."""
+"""Number of requests to ingest that are created at a time, so that few of them are in the computer's memory."""
 WRITERS = 2
 LARGE = 1_000_000
 """From this number of memories on, the goal of recall is lower, because at the same cost a search finds less."""
@@ -67,7 +67,7 @@ START = datetime(2025, 1, 1, tzinfo=UTC)
 
 @dataclass
 class Bench:
-    """A store, its embedder, the owner's connection, and the PostgreSQL processes whose CPU time is measured."""
+    """A store, its embedder, a connection as the schema's owner, and the processes whose CPU time is measured."""
 
     database: MemoryDatabase
     embedder: OfflineEmbedder
@@ -177,7 +177,7 @@ def writing_bench(
 
 
 def rates(bench: Bench, contents: Sequence[str]) -> list[float]:
-    """Store the contents ten times while the vector index exists. Return ten rates in memories per second."""
+    """Store the contents ten times, in a table that has its vector index. Return ten rates in memories per second."""
     return [store(bench, "kept", [f"{n} {content}" for content in contents]) for n in range(10)]
 
 

@@ -31,7 +31,7 @@ Search = Callable[[str], Sequence[str]]
 
 
 class Remembered:
-    """Cache of the candidates of each question. Trying another weight of the lexical score needs no database query."""
+    """Cache of each question's candidates. With it, a search with another lexical weight needs no database query."""
 
     def __init__(self, memories: CandidateSource) -> None:
         self._memories = memories
@@ -40,7 +40,7 @@ class Remembered:
     def find_candidates(self, query: SearchQuery, vector: Vector | None, **options: Any) -> Candidates:
         """Return the candidates of the question. Look them up in the database only the first time.
 
-        The key of the cache has the question's text and the options, because all other fields of the queries are equal.
+        The question's text and the options are the key in the cache. All other fields of the queries are equal.
         """
         key = query.query, str(options)
         if key not in self._found:
@@ -101,7 +101,10 @@ class Stored:
     def rank(
         self, question: str, mode: SearchMode, *, words_only: bool = False, weight: float | None = None
     ) -> tuple[list[RankedCandidate], Candidates]:
-        """Search. Return the ranked candidates, best first, and the unranked candidates of the last look-up."""
+        """Search, and return the ranked candidates, best first, and the unranked candidates from the database.
+
+        If the search looks up candidates in the database several times, the unranked candidates are the last ones.
+        """
         embedder = self._embedder.for_namespace(self._namespace)
         return search.rank(
             self.query(question, mode),

@@ -5,14 +5,16 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 say() { printf '%s\n' "$*" >&2; }
 fail() { say "$*"; exit 1; }
 
-# A destroy that was killed leaves this file, and with it Terraform would destroy resources that hold memories.
+# infra/deploy/destroy creates this file, and leaves it if it is killed. With this file, Terraform could destroy
+# resources that hold memories, so it is removed here.
 ALLOW_DESTROY=terraform/modules/mnemosyne/allow_destroy_override.tf
 rm -f "$ALLOW_DESTROY"
 
 [ -n "${PROJECT:-}" ] || fail "PROJECT is not set: make deploy PROJECT=my-project-id"
 case $PROJECT in *:*) fail "PROJECT must be a project id without the domain of an organization, got $PROJECT. Ids such as example.com:project are not supported." ;; esac
 
-# Terraform reads terraform.tfvars itself; the environment's file comes after it and overrides it.
+# Terraform reads terraform.tfvars in every case. The file of the environment is passed as an option, so it overrides
+# terraform.tfvars.
 TFVARS=terraform/terraform.tfvars
 if [ -n "${ENVIRONMENT:-}" ]; then
     TFVARS=terraform/environments/$ENVIRONMENT.tfvars
@@ -47,8 +49,8 @@ assigned() { # VARIABLE FILE
     }' "$2"
 }
 
-# Prints the value that Terraform uses, except for files in JSON and options of terraform apply. Each place overrides the
-# places before it, and TF_VAR_… comes first:
+# Prints the value that Terraform uses for a variable. Files in JSON and options of terraform apply are not read. The
+# environment variable TF_VAR_… is read first, and each file that is read later overrides the value:
 # https://developer.hashicorp.com/terraform/language/values/variables#variable-definition-precedence
 configured() { # VARIABLE DEFAULT
     local LC_ALL=C file variable="TF_VAR_$1"
@@ -65,7 +67,8 @@ for file in terraform/*.auto.tfvars terraform/*.tfvars.json; do
             ! grep -qE '(^|[{,])[[:space:]]*"(name|region)"[[:space:]]*:' "$file"
     } || fail "$file sets name or region. The state's place depends on them, and they are read from $TFVARS only: set them there, or pass DEPLOYMENT=… and REGION=…."
 done
-# The state is stored under the name of the deployment. Two environments of a project with the same name would share it.
+# Terraform's state is stored under the name of the deployment. If two environments in one project had the same name,
+# they would share a state.
 [ -z "${ENVIRONMENT:-}" ] || [ -n "${DEPLOYMENT:-}" ] || [ -n "$(assigned name "$TFVARS")" ] ||
     fail "$TFVARS does not set name: add name = \"…\", which no other deployment in $PROJECT has."
 
@@ -75,7 +78,8 @@ BUCKET=${STATE_BUCKET:-$PROJECT-terraform}
 VARIABLES=(-var="project=$PROJECT" -var="name=$DEPLOYMENT" -var="region=$REGION")
 [ -z "${ENVIRONMENT:-}" ] || VARIABLES=(-var-file="environments/$ENVIRONMENT.tfvars" "${VARIABLES[@]}")
 
-# Bucket names are global: a bucket of this name may belong to a stranger, who could read the state and change it.
+# Bucket names are global, so a bucket of this name may belong to a stranger. The stranger could read and change the
+# state.
 check_owner_of_state() {
     local owner number
     owner=$(gcloud storage buckets describe "gs://$BUCKET" --raw --format='value(projectNumber)') ||

@@ -1,14 +1,15 @@
 # Sourced by deploy: checks for faults with which an apply would fail late, or without a useful error.
 
-# Without its state, Terraform would create the resources of a deployment again, and fail in the middle, because most names
-# are in use.
+# If the state of an existing deployment is missing, Terraform would try to create all resources again. It would fail in
+# the middle, because most of their names are in use.
 check_state() {
     [ -z "$(terraform -chdir=terraform state list 2>/dev/null || true)" ] || return 0
     gcloud run services describe "$DEPLOYMENT-mcp" --project="$PROJECT" --region="$REGION" --format='value(metadata.name)' --quiet </dev/null >/dev/null 2>&1 || return 0
     fail "$PROJECT has a deployment $DEPLOYMENT, but gs://$BUCKET/$DEPLOYMENT has no state of it. If the state is in another bucket: STATE_BUCKET=another-name make deploy … If the state is lost, restore it: docs/deployment.md (Restore, Terraform's state)."
 }
 
-# Six regions, which Google does not restrict: https://cloud.google.com/build/docs/locations#restricted_regions_for_some_projects
+# The six regions in which Google lets every project use Cloud Build:
+# https://cloud.google.com/build/docs/locations#restricted_regions_for_some_projects
 BUILD_REGIONS="us-central1 us-west2 europe-west1 asia-east1 australia-southeast1 southamerica-east1"
 
 check_build_region() {
@@ -16,7 +17,8 @@ check_build_region() {
     say "Note: in some new projects Google restricts Cloud Build to $BUILD_REGIONS. If the build of a function fails with \"no concurrent builds quota available\" or \"cannot run builds in this region\", ask Google's support for builds in $REGION, or set one of these regions before the first apply."
 }
 
-# Not every region has Cloud Scheduler, and more regions get it each year, so Google is asked. An apply would fail at its end.
+# In a region without Cloud Scheduler, an apply would fail at its end. The list of regions is read from Google, because
+# it grows each year.
 check_scheduler_region() {
     local regions
     regions=$(gcloud scheduler locations list --project="$PROJECT" --format='value(locationId)' 2>/dev/null) && [ -n "$regions" ] || {
@@ -51,7 +53,8 @@ policies_against_everybody() {
     done <<<"$policy"
 }
 
-# The last step of an apply lets allUsers call mcp, which identifies its callers itself.
+# The last step of an apply grants allUsers the right to call mcp, because mcp checks the credentials of its callers
+# itself. An organization policy may refuse this grant.
 check_public_access() {
     [ "$(configured auth_mode api_key)" != iam ] && [ "$(configured open_by all_users)" = all_users ] || return 0
     [ -z "${SKIP_POLICY_CHECK:-}" ] || return 0
@@ -86,8 +89,8 @@ ingress_refusals() { # CONSTRAINT VALUE…
     for value in "${@:2}"; do allows "$policy" "$value" || echo "$1, which does not allow $value"; done
 }
 
-# Both policies would refuse a function only after the database was created. mcp and auth need other values than the
-# functions that accept only internal calls, such as ingest.
+# Checked before the apply, because both policies would refuse a function only after the database was created. mcp and
+# auth need other ingress settings than the functions that accept only internal calls, such as ingest.
 check_ingress() {
     [ -z "${SKIP_POLICY_CHECK:-}" ] || return 0
     local run=all functions=ALLOW_ALL refusals advice
@@ -106,8 +109,8 @@ check_ingress() {
     fail "An organization policy refuses the ingress setting of a function in $PROJECT: ${refusals//$'\n'/; }. $advice An administrator of organization policies makes exceptions. If $PROJECT has one that this check does not see: SKIP_POLICY_CHECK=1 make deploy …"
 }
 
-# With auth_mode = "iam", mcp trusts each token, because Cloud Run has checked it. open_by = "no_invoker_check" turned this
-# check off in an earlier deployment, and no apply turns it on again.
+# With auth_mode = "iam", mcp trusts each token, because Cloud Run has checked it (the invoker check). If an earlier
+# deployment had open_by = "no_invoker_check", this check is off, and no apply turns it on again.
 turn_on_invoker_check() {
     [ "$(configured auth_mode api_key)" = iam ] || return 0
     local service

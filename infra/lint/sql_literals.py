@@ -24,7 +24,7 @@ schema."""
 
 @dataclass
 class Module:
-    """Names in a module: its constant statements, and the modules that it imports."""
+    """Names in a module: its constants with SQL statements, and the modules that it imports."""
 
     constants: set[str] = field(default_factory=set)
     modules: dict[str, Path] = field(default_factory=dict)

@@ -21,7 +21,7 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 from mnemosyne_adk.records import Scope, batches, entry_arguments, event_arguments, memory_entry, refusals, storable
 
 REVISION = "2026-07-28"
-"""Revision of the protocol. In this revision a call is one request, without a handshake before it."""
+"""Revision of MCP that this client uses. In this revision a tool call is one HTTP request, without a handshake."""
 POLL_SECONDS = 0.25
 """Seconds between two calls of `ingest_status`."""
 
@@ -29,7 +29,7 @@ Key = str | Callable[[str, str], str | Awaitable[str]] | None
 
 
 ERROR_META = "mnemosyne/error"
-"""Key of a tool error's code in `_meta`."""
+"""Key in the field `_meta` of a tool's error result. Its value is the code of the error."""
 
 
 class MemoryServiceError(Exception):

@@ -13,7 +13,7 @@ from google.adk.memory.memory_entry import MemoryEntry
 from google.genai import types
 
 CONTENT_LIMIT = 100_000
-"""Maximum characters of one memory: docs/reference/errors.md."""
+"""Maximum characters of one memory, as documented in docs/reference/errors.md."""
 SESSION_LIMIT = 200
 VALUE_LIMIT = 1_000
 """Maximum characters of a metadata value in a search condition."""
@@ -42,7 +42,7 @@ class Scope:
         return name if len(name) <= SESSION_LIMIT else _digest(name)
 
     def source(self, session_id: str | None) -> str:
-        """Return the `source` of the memories of events: a name within which the `key` of each memory is unique."""
+        """Return the `source` for memories of events. Memories with the same source have different keys (`key`)."""
         return f"adk:{self.session(session_id)}"
 
     @property
@@ -86,7 +86,7 @@ def entry_arguments(
 ) -> Iterator[dict[str, Any]]:
     """Yield the arguments of `ingest_memories` for each memory entry.
 
-    The arguments have no `key`, because a deleted memory with a key could not always be stored again.
+    The arguments have no `key`. With a key, the server would store a deleted memory again only with a later timestamp.
     """
     for entry in entries:
         own = {**entry.custom_metadata, **metadata}

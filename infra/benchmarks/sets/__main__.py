@@ -1,4 +1,4 @@
-"""Print the sizes of the sets and samples of their questions."""
+"""Print the size of each set, and some of its questions with the documents that answer them."""
 
 import random
 import statistics

@@ -47,8 +47,9 @@ class _Shape:
     asked_answers: float
     """Probability of a question about an answer of the assistant."""
     stretch: range | None = None
-    """Exchanges in a row about one service. The first message of a stretch names the service, and later messages often
-    do not. Without stretches, a service is named only where a fact about it is stated."""
+    """Possible lengths of a stretch, which is a series of exchanges about one service. Its first message names the
+    service, and later messages often do not. If this is None, there are no stretches, and a message names a service
+    only if it states a fact about it."""
     unnamed: float = 0.0
     """Probability that a fact about the service of the stretch says "it" instead of the service's name."""
 
@@ -80,9 +81,11 @@ class _Log:
     documents: dict[str, dict[str, Any]] = field(default_factory=dict)
     time: datetime = START
     facts: dict[tuple[str, str], list[tuple[list[str], str]]] = field(default_factory=dict)
-    """The messages that state a fact, and the value that they state, by the subject and attribute of the fact."""
+    """All statements of each fact, by the subject and attribute of the fact. A statement consists of the messages that
+    make it, and the value that they state."""
     contradicted: set[tuple[str, str]] = field(default_factory=set)
-    """Facts whose values contradict each other: a new value is stated without a word of change, such as "now"."""
+    """Facts for which a message states a new value without a word, such as "now", that tells that the fact changed. The
+    new value therefore contradicts the earlier value."""
     answers: list[tuple[str, str, str]] = field(default_factory=list)
     """Some answers of the assistant: message, topic, and the paragraph with which the answer begins."""
 
@@ -165,9 +168,10 @@ def _session(log: _Log, session: str, person: str, stated: list[tuple[str, Attri
 
 
 def _request(rng: random.Random, topic: str, paragraph: str, service: str | None, *, opening: bool) -> str:
-    """Return a request about a paragraph. The first request of a stretch (`opening`) also names the service.
+    """Return a person's request about a paragraph.
 
-    A stretch is a part of a session in which the person works on one service.
+    `opening` is true for the first request of a stretch, which also names the service. A stretch is a part of a session
+    in which the person works on one service.
     """
     words = re.findall(r"[A-Za-z_]{4,}", paragraph) or [topic]
     asks = ASKS if opening else FOLLOW_UPS
@@ -180,8 +184,9 @@ def _fact(
 ) -> tuple[str, tuple[str, str]]:
     """Return a sentence that states a fact, and the fact's key: the subject and the attribute.
 
-    The fact is new; or it is known, and its value stays the same or changes. `service` is the service on which the
-    person is working, or None. If it is not None, two thirds of the facts are about the service.
+    The fact may have been stated before. In this case the sentence states the same value again, or a new value.
+    `service` is the service on which the person is working, or None. If it is not None, two thirds of the facts are
+    about this service.
     """
     rng = log.rng
     of_service = service is not None and rng.random() < 2 / 3

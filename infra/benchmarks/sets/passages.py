@@ -14,7 +14,7 @@ FEWEST = 60
 MOST = 400
 """Maximum number of paragraphs of a topic."""
 WORDS = range(10, 151)
-"""Number of words of a paragraph. Shorter and longer paragraphs are left out."""
+"""Allowed numbers of words in a paragraph. Shorter and longer paragraphs are left out."""
 FILES = 150
 """Maximum number of files that are read of each package."""
 

@@ -13,9 +13,9 @@ QUESTIONS = {"single fact": 150, "changed fact": 100, "several facts": 60}
 UNANSWERABLE = 60
 """Number of questions about subjects that no memory names, and of questions about attributes that no memory states."""
 UNKNOWN = 40
-"""Subjects that no memory names."""
+"""Number of subjects that no memory names."""
 TOGETHER = 3
-"""Minimum number of facts that answer a question about several facts. All are attributes of one subject."""
+"""A question about several facts is answered by at least this number of facts about one subject."""
 
 
 def short_facts() -> Collection:
