@@ -1,4 +1,4 @@
-"""TLS contexts without the certificates of public authorities."""
+"""Create TLS contexts that do not load the certificates of public certificate authorities, to save time in tests."""
 
 import os
 import ssl
@@ -12,7 +12,7 @@ import certifi
 def leave_out(replace: Callable[[object, str, object], None] = setattr) -> None:
     """Let the TLS contexts of this process trust no public authority.
 
-    Authorities that a test names are loaded as usual, also from a file that SSL_CERT_FILE names later.
+    Authorities that a test names are loaded as usual, also if the test sets SSL_CERT_FILE later.
 
     No server of the tests has a certificate of a public authority. Reading the certificates of the public authorities
     takes 40 ms of CPU time. Each HTTP client reads them, also for http; the client of Gemini reads them three times.

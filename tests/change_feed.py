@@ -9,7 +9,7 @@ from mnemosyne.domain.change_feed import ChangeCursor, ChangeEvent
 
 
 class Reader:
-    """Reads the change feed of a store. Each pass returns the events since the previous pass."""
+    """Reads the change feed of a store. A pass is one reading: it returns the events since the previous pass."""
 
     def __init__(self, memories: MemoryStore, *, since: float | None = None, limit: int = 100) -> None:
         self._memories, self._limit = memories, limit

@@ -20,13 +20,14 @@ from tests.fakes_wire.http import served
 
 SECONDS = 60
 _HEADLESS_SHELL = '#!/bin/sh\nexec {} "$@" about:blank\n'
-"""Script that opens a page when the browser starts, because chromedriver waits for a page, and the shell opens none."""
+"""Script that starts the headless shell with a page. Without it, the shell opens no page when it starts, but
+chromedriver waits for one."""
 # Without these options Chromium calls its vendor at each start, and cannot start its sandbox as root.
 _ARGUMENTS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-proxy-server",
     "--host-resolver-rules=MAP *.example ~NOTFOUND",
-    # Tabs of one host share a process, which then compiles a script once.
+    # With this option, all tabs of one host share a process. The process then compiles each script only once.
     "--process-per-site",
 )  # fmt: skip
 _CONTAINS = """
@@ -70,7 +71,8 @@ class Chromium:
     def shows(self, text: str) -> bool:
         """Whether the page shows this text.
 
-        `text` takes fifty milliseconds of CPU time, so it is read only if the document contains the letters.
+        Reading the property `self.text` takes fifty milliseconds of CPU time. It is therefore read only if the document
+        contains the letters of the text, also in parts that are not visible.
         """
         return bool(self.driver.execute_script(_CONTAINS, text)) and text in self.text
 
@@ -93,7 +95,7 @@ class Chromium:
         WebDriverWait(self.driver, SECONDS).until(lambda _: _is_gone(before))
 
     def emulate(self, **features: str) -> None:
-        """Give the pages these media features. All other media features keep their usual values."""
+        """Set these CSS media features for the pages. All other media features get their usual values."""
         arguments = {"features": [{"name": name, "value": value} for name, value in features.items()]}
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", arguments)
 
@@ -104,7 +106,7 @@ class Chromium:
 
 @contextmanager
 def page_elsewhere(html: str) -> Iterator[str]:
-    """Serve a page from a host name that is another site than Mnemosyne's, and yield the address of the page.
+    """Serve a page from another site (host name) than Mnemosyne's, and yield the address of the page.
 
     The server uses threads: Chromium opens connections that it may never use, which would block a server with one
     thread.

@@ -49,19 +49,19 @@ settings.register_profile("day", settings.get_profile("nightly"), max_examples=2
 settings.register_profile("unit", settings.get_profile("nightly"), max_examples=5)
 settings.load_profile("day")
 
-# The workers and their servers use all cores. On a busy core, threads of the multilingual model and of NumPy wait for
-# each other in loops, which takes half of their CPU time.
+# Use one thread. pytest's workers and their servers already use all cores. If the multilingual model and NumPy had
+# several threads on a core that is in use, these would spend half of their CPU time waiting for each other in loops.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# Tests end `mnemosyne dev` with SIGINT. A shell without job control starts its background processes with SIGINT
-# ignored, and their children inherit this.
+# Do not ignore SIGINT, because tests end `mnemosyne dev` with this signal. If pytest is a background process of a shell
+# without job control, it was started with SIGINT ignored, and its children would inherit this.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
 def _log_level() -> Iterator[None]:
-    """A command that runs in the process of the tests changes which events are logged."""
+    """Restore the log level after each test, because a command that runs in the process of the tests changes it."""
     logger = logging.getLogger("mnemosyne")
     level = logger.level
     yield
@@ -70,7 +70,7 @@ def _log_level() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _no_local_system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Commands without a target do not find the local system of the person who runs the tests."""
+    """Hide the local system of the person who runs the tests from commands that name no system."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("no_local_system")))
         yield
@@ -97,7 +97,8 @@ def cluster() -> "Iterator[EmbeddedPostgres]":
         server = postgres.start(DataDir.at(str(directory)))
         try:
             postgres.prepare(server, FAKE_SPACE)
-            _as_owner(server, "ALTER SYSTEM SET max_wal_size = '256MB'")  # The server's files may be in memory.
+            # The write-ahead log is kept small, because the files of the server may be in memory.
+            _as_owner(server, "ALTER SYSTEM SET max_wal_size = '256MB'")
             _as_owner(server, "SELECT pg_reload_conf()")
             yield server
         finally:
@@ -113,7 +114,7 @@ def _names() -> Iterator[int]:
 def new_database(cluster: "EmbeddedPostgres", _names: Iterator[int]) -> Iterator[Callable[..., str]]:
     """Return a function that creates a database for one test and returns its name. The database is dropped afterwards.
 
-    The database has the current schema, or nothing if `empty` is true.
+    The database has the current schema, or no tables if the function is called with `empty=True`.
     """
     from mnemosyne.cli.local import postgres
 
@@ -121,7 +122,8 @@ def new_database(cluster: "EmbeddedPostgres", _names: Iterator[int]) -> Iterator
 
     def make(*, empty: bool = False) -> str:
         name = f"test_{os.getpid()}_{next(_names)}"
-        # Copying the files takes half the CPU time of writing each page to the log.
+        # `file_copy` copies the template's files. This takes half as much CPU time as the default strategy, which
+        # writes each page to the write-ahead log.
         template = "template0" if empty else postgres.DATABASE
         _as_owner(cluster, f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
         made.append(name)
@@ -134,7 +136,7 @@ def new_database(cluster: "EmbeddedPostgres", _names: Iterator[int]) -> Iterator
 
 @pytest.fixture(scope="module")
 def filled_database(cluster: "EmbeddedPostgres", _names: Iterator[int]) -> Iterator[str]:
-    """The name of a migrated database for the tests of a module, which fill it once."""
+    """The name of a database with the current schema, which the tests of one module share and fill once."""
     from mnemosyne.cli.local import postgres
 
     name = f"filled_{os.getpid()}_{next(_names)}"
@@ -147,7 +149,8 @@ def filled_database(cluster: "EmbeddedPostgres", _names: Iterator[int]) -> Itera
 def database(request: pytest.FixtureRequest) -> str:
     """The name of the shared database, which is empty at the start of a test.
 
-    A test with the marker `own_database` gets a new database. Creating it takes fifty times as long.
+    A test with the marker `own_database` gets a new database instead. Creating a database takes fifty times as long as
+    emptying the shared database.
     """
     if request.node.get_closest_marker("own_database"):
         name: str = request.getfixturevalue("new_database")()
@@ -160,7 +163,8 @@ def database(request: pytest.FixtureRequest) -> str:
 def pool(cluster: "EmbeddedPostgres", database: str, _shared_database: "SharedDatabase") -> "Iterator[Pool]":
     """Connections to this test's database as the functions' database user.
 
-    Tests share those of the shared database, because a new connection prepares each statement again.
+    All tests on the shared database use the same connections, because a new connection would have to prepare each SQL
+    statement again.
     """
     from tests.shared_database import pool_of
 

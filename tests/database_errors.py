@@ -12,7 +12,10 @@ from mnemosyne.errors import Broken
 
 @contextmanager
 def permission_denied(message: str = "permission denied") -> Iterator[None]:
-    """Expect the error Broken, caused by an error of PostgreSQL whose text matches the regular expression `message`."""
+    """Expect that the `with` block raises Broken, because of an error of PostgreSQL whose text matches `message`.
+
+    `message` is a regular expression.
+    """
     with pytest.raises(Broken) as raised:
         yield
     assert re.search(message, str(raised.value.__cause__))

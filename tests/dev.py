@@ -51,7 +51,8 @@ class DevServer(ToolClient):
     def start(self) -> None:
         """Start `mnemosyne dev` and return once it is ready.
 
-        The installed command creates its database itself.
+        The data directory is first filled with a copy of a new database. If `mnemosyne dev` is started as the installed
+        command, or with its own data directory or embedder, it creates its database itself.
         """
         if self._command == COMMAND and not {"--data-dir", "--embedder"} & set(self.arguments):
             fill(self.directory / "data")
@@ -72,7 +73,7 @@ class DevServer(ToolClient):
                 cwd=self._cwd,
                 start_new_session=True,
             )
-        # The addresses are printed after "Ready", in a separate write.
+        # Wait also for the addresses, because `mnemosyne dev` prints them after "Ready", in a separate write.
         wait_until(lambda: "/mcp" in self.printed().partition("Ready")[2] or not self.alive, "mnemosyne dev is ready")
         assert self.alive, self.printed()
 
@@ -102,7 +103,7 @@ class DevServer(ToolClient):
             self.stop()
 
     def kill_everything(self) -> None:
-        """Kill all processes of the directory with SIGKILL, including PostgreSQL."""
+        """Kill all processes that use the server's directory with SIGKILL, including PostgreSQL."""
         assert self.process is not None
         for pid in (self.process.pid, *self.processes()):
             try:
@@ -113,7 +114,7 @@ class DevServer(ToolClient):
         wait_until(lambda: not self.processes(), "all processes are gone")
 
     def processes(self) -> list[int]:
-        """Return the running processes of the system."""
+        """Return the ids of the running processes of this `mnemosyne dev`."""
         return processes_of(self.directory)
 
     def post(self, body: Any, **headers: str) -> httpx.Response:
@@ -126,9 +127,9 @@ class DevServer(ToolClient):
 
 
 def fill(directory: Path) -> None:
-    """Copy a new database into a data directory without one. This takes a third of the time of its creation.
+    """Copy a new database into a data directory that has none. This takes a third as long as creating a database.
 
-    The database is created once for all workers.
+    The database that is copied is created once for all of pytest's workers.
     """
     from mnemosyne.cli.local import stack
 
@@ -144,7 +145,7 @@ def fill(directory: Path) -> None:
 
 
 def processes_of(directory: Path) -> list[int]:
-    """Return the running processes with the directory in their command line or environment."""
+    """Return the ids of the running processes whose command line or environment contains the directory."""
     name = str(directory).encode()
     pids = []
     for entry in Path("/proc").iterdir():
@@ -161,7 +162,7 @@ def processes_of(directory: Path) -> list[int]:
 
 @contextmanager
 def serving(*arguments: str, command: Path = COMMAND) -> Iterator[DevServer]:
-    """Run `mnemosyne dev` with these arguments in a new directory, until the context ends."""
+    """Run `mnemosyne dev` with these arguments in a new directory, until the `with` block ends."""
     with server_directory() as directory:
         server = DevServer(directory, command=command)
         server.arguments = arguments

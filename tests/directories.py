@@ -12,8 +12,8 @@ ROOM = 4 * 1024**3
 # A shell script that waits until its standard input ends, then ends the server of the folder and removes the folder.
 # The input is a pipe from the test process, so it ends in every case, even if the test process is killed.
 #
-# The first line of the input names the folder. A test that counts the processes of the folder would count one with the
-# folder in its command line.
+# The script reads the folder from the first line of its input. The folder must not be in the script's command line,
+# because tests count the processes whose command line contains the folder.
 _CLEAN = """
 read -r folder
 cat

@@ -1,4 +1,4 @@
-"""Find the commands in the code blocks of the documents, and tell which of them a test runs."""
+"""Find the commands in the code blocks of the documentation, and say which of them a test runs."""
 
 import re
 from collections.abc import Iterator
@@ -23,7 +23,8 @@ DATA = {
     r"uuid5\(": "a formula",
     r"\w+ +(=|\{)|\}": "Terraform's language",
 }
-"""Beginnings of lines that are not commands. Such lines are in code blocks without a language."""
+"""Patterns for the beginnings of lines that are not commands, each with the kind of text in these lines. Such lines are
+in code blocks that declare no language."""
 RUN = (
     r"export (PATH|PUBSUB_EMULATOR_HOST)=",
     r"echo ",

@@ -34,7 +34,7 @@ def emulator() -> Iterator[str]:
             wait_until(lambda: _answers(client), "the Pub/Sub emulator answers")
         yield host
     finally:
-        process.kill()  # its regular end takes ten seconds
+        process.kill()  # after SIGTERM, the process would take ten seconds to exit
         process.wait()
 
 

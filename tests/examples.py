@@ -1,4 +1,4 @@
-"""The number of examples of properties that are checked on ten thousand examples every night."""
+"""The number of random examples for the property tests. Every night, these tests use ten thousand examples."""
 
 from hypothesis import settings
 

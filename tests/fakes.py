@@ -29,7 +29,7 @@ FAKE_SPACE = EmbeddingSpace("fake", "fake", 64)
 
 
 class FakeEmbedder:
-    """Embedder that gives each word its own dimension, so that texts with common words have near vectors."""
+    """Embedder that gives each word its own dimension. Texts that share words thus have similar vectors."""
 
     model = FAKE_SPACE.model
     dimension = FAKE_SPACE.dimension
@@ -68,7 +68,7 @@ class FakeEmbedder:
 
 
 class FakeReranker:
-    """Reranker that prefers texts with a given part: 1 if a text contains it, else 0.1."""
+    """Reranker that scores a text 1 if it contains a given part, otherwise 0.1."""
 
     def __init__(self, preferred: str) -> None:
         self.preferred = preferred
@@ -129,7 +129,7 @@ class FakeOutcomes:
 
 
 def memories_in(pool: "Pool", namespace: str = "ns", space: EmbeddingSpace = FAKE_SPACE) -> "MemoryStore":
-    """Return the store of a namespace in the database of the connections."""
+    """Return the memory store of a namespace in the database to which the pool has connections."""
     from mnemosyne.adapters.database.memories import MemoryStore
     from mnemosyne.adapters.database.memory_database import MemoryDatabase
 

@@ -1,6 +1,6 @@
 """Debian's Firefox, driven over WebDriver BiDi (https://w3c.github.io/webdriver-bidi/).
 
-Firefox supports it without geckodriver, which Debian does not package.
+This protocol needs no geckodriver, which Debian does not package.
 """
 
 import itertools
@@ -46,7 +46,7 @@ class Firefox:
         self._context = self._send("browsingContext.getTree")["contexts"][0]["context"]
 
     def _send(self, method: str, **parameters: Any) -> Any:
-        """Send a command and return its result. Events that arrive before the result are kept."""
+        """Send a command to Firefox and return its result. Add errors and warnings that arrive before to `problems`."""
         number = next(self._ids)
         self._socket.send(json.dumps({"id": number, "method": method, "params": parameters}))
         while True:
@@ -135,7 +135,7 @@ def firefox() -> Iterator[Firefox]:
 
 
 def _address(lines: Iterator[str]) -> str:
-    """Return the address that Firefox prints once it listens."""
+    """Return the address that Firefox prints when it begins to accept WebDriver connections."""
     for line in lines:
         if match := re.search(r"WebDriver BiDi listening on (ws://\S+)", line):
             return match[1]

@@ -31,7 +31,7 @@ from typing import Any, NoReturn
 CLOCK = Path(__file__).parent / "cloud_run" / "clock" / "sitecustomize.py"
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
-# Modules that our modules or the functions framework import only when they need them.
+# Modules that Mnemosyne or the functions framework import only at the moment when they need them.
 LATER = (
     "functions_framework._cli",
     "functions_framework._http.gunicorn",
@@ -59,7 +59,7 @@ def load() -> None:
     import mnemosyne.cli  # before gRPC
 
     (root,) = mnemosyne.__path__
-    with warnings.catch_warnings(action="ignore"):  # printed by a command, but not for a second one
+    with warnings.catch_warnings(action="ignore"):  # the imports run only once, for no particular command
         for module in pkgutil.walk_packages([root], "mnemosyne."):
             if module.name != "mnemosyne.app.functions":  # the framework imports it by its path
                 importlib.import_module(module.name)
@@ -98,7 +98,8 @@ def run_command(arguments: list[str]) -> None:
 
 
 def retitle(words: list[str]) -> None:
-    """Show these words as the command line of this process in /proc, where tests look for processes of a directory."""
+    """Set the command line of this process in /proc to these words, because tests look there for a server's
+    processes."""
     start, end = map(int, Path("/proc/self/stat").read_text().rpartition(")")[2].split()[45:47])
     title = "\0".join(words).encode()[: end - start - 1]
     ctypes.memmove(start, title.ljust(end - start, b"\0"), end - start)
@@ -166,8 +167,9 @@ class Server:
         self._selector = selectors.DefaultSelector()
         self._listener = listener
         self._home = home
-        # Become the parent of orphans, such as the worker of a killed function. The init process of a container may
-        # leave them zombies for seconds, and FunctionProcess.kill waits for their end.
+        # Become the parent of processes whose parent has ended, such as the worker of a killed function. Otherwise the
+        # container's init process would be their parent. It may leave ended processes as zombies for seconds, and
+        # FunctionProcess.kill waits until they are gone.
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
         self._selector.register(self._listener, selectors.EVENT_READ, self._accept)
         self._selector.register(0, selectors.EVENT_READ, self._end)
@@ -215,7 +217,10 @@ class Server:
         client.sendall(b"%d\n" % pid)
 
     def _kill(self, pid: int) -> None:
-        """End the child of a client that has ended. Both may have ended at once, and _reap may have run first."""
+        """Kill the child of a client that has ended.
+
+        If the child has ended at the same time, _reap may have removed its client before, and there is nothing to do.
+        """
         if client := self._clients.get(pid):
             self._selector.unregister(client)
             os.kill(pid, signal.SIGKILL)
@@ -225,7 +230,7 @@ class Server:
         with suppress(ChildProcessError):  # there are no more children
             while (ended := os.waitpid(-1, os.WNOHANG))[0]:
                 pid, status = ended
-                if client := self._clients.pop(pid, None):  # otherwise an orphan has ended
+                if client := self._clients.pop(pid, None):  # a process without a client is an orphan that has ended
                     self._answer(client, status)
 
     def _answer(self, client: socket.socket, status: int) -> None:

@@ -18,11 +18,13 @@ from pathlib import Path
 from mnemosyne.cli.local.functions import FunctionProcess
 
 REAL = Path(sys.executable).with_name("mnemosyne")
-"""The installed command, for tests that need its process id or command line, or an unusual interpreter."""
+"""The installed command, which runs without a fork. Tests use it if they need the process id or the command line of the
+command, or another interpreter."""
 ADDRESS = "TEST_FORK_SERVER"
-"""Environment variable with the server's socket. Without it the command of `command` is the installed one.
+"""Environment variable with the path of the fork server's socket. If it is not set, the command that `command` returns
+runs the installed command, without a fork.
 
-The workers of a test run inherit it from the process that starts them, and share its server.
+pytest's workers inherit the variable from the process that starts them. They therefore share one fork server.
 """
 FORKS = sys.platform == "linux"
 """Whether processes are forked. On other systems than Linux, a fork that does not start a new program is not safe."""
@@ -149,9 +151,9 @@ _start = FunctionProcess.start
 
 
 def fork_function(function: FunctionProcess) -> None:
-    """Start the process of a function: as a fork if there is a server, otherwise as usual.
+    """Start the process of a function: as a fork if there is a fork server, otherwise as a new program.
 
-    Replaces FunctionProcess.start.
+    This function replaces the method FunctionProcess.start in tests.
     """
     if ADDRESS not in os.environ:
         _start(function)
@@ -173,7 +175,7 @@ class ForkedFunction(FunctionProcess):
 
 @lru_cache(maxsize=1)
 def command() -> Path:
-    """Return the path of the command `mnemosyne`, and start the server of Mnemosyne if there is none."""
+    """Return the path of a command `mnemosyne` that runs as a fork. Start the fork server if there is none."""
     if not FORKS:
         return REAL
     if ADDRESS in os.environ:
@@ -187,7 +189,7 @@ def command() -> Path:
 def forked_gcloud() -> Mapping[str, str]:
     """Return the environment variables that make the installed gcloud run each command as a fork.
 
-    If gcloud has no Python of its own, return none.
+    The result is empty if the installed gcloud includes no Python.
     """
     script = shutil.which("gcloud")
     if script is None or not FORKS:

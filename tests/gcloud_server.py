@@ -1,6 +1,7 @@
 """A process that has imported gcloud, and forks a child for each gcloud command that a test starts.
 
-It is `fork_server` in gcloud's own Python. Most of the second that a gcloud command takes goes into its imports.
+It runs the code of `fork_server` with the Python that gcloud includes. A gcloud command takes a second, and most of
+this time is spent on imports.
 """
 
 import gc

@@ -25,7 +25,7 @@ from tests.tools import call_tool
 
 _, KEY = new_key(name="k", namespace="ns", scopes=frozenset(), created_at=NOW, expires_at=None)
 OLD_SECONDS = 900.0
-"""Age of a message that cannot be stored, after an incident has lasted fifteen minutes."""
+"""Age in seconds of a message that could not be stored during an incident of fifteen minutes."""
 
 
 class World:
@@ -39,7 +39,7 @@ class World:
 
     @contextmanager
     def function(self, name: str) -> Iterator[None]:
-        """Record the lines that are logged inside the context as log lines of a function."""
+        """Record the lines that are logged inside the `with` block as log lines of the function `name`."""
         written = _Lines()
         logger = logging.getLogger("mnemosyne")
         level = logger.level
@@ -72,9 +72,9 @@ class World:
         identify: Any = lambda _: None,
         times: int = 1,
     ) -> int:
-        """Push a message to a function `times` times, and return the last status.
+        """Push a message to a function `times` times, and return the last HTTP status.
 
-        A message that the function refuses counts as undelivered.
+        If the function refuses the message, the metric for the age of the oldest undelivered message gets a point.
         """
         encoded, named = encode("ns", [memory or request("Ada prefers tea.")], "")
         chosen: Any = (
@@ -108,7 +108,7 @@ class World:
         return status
 
     def fail_delivery(self, error: MnemosyneError, function: str = "ingest", **options: Any) -> int:
-        """Push a message to a function whose service fails with an error."""
+        """Push a message to a function whose handler raises this error."""
 
         def handler(push: deliveries.Push, services: Any) -> None:
             raise error
@@ -154,13 +154,13 @@ class World:
         return status
 
     def answered(self, function: str, status: int) -> None:
-        """Log an answer of a function, as Cloud Run does."""
+        """Add the log entry that Cloud Run writes when a function answers a request with this status."""
         self.entries.append(answered(f"mem-{function}", status))
 
     def measure(
         self, metric: str, value: float, resource: Mapping[str, str], labels: Mapping[str, str] | None = None
     ) -> None:
-        """Add a point of a Google metric."""
+        """Add a measured value (a point) of a Google metric."""
         named = {f"metric.labels.{key}": label for key, label in (labels or {}).items()}
         resources = {f"resource.{key}": label for key, label in resource.items()}
         self.points.append(Point({"metric.type": metric, **resources, **named}, value))

@@ -20,7 +20,10 @@ class LockedPackage:
 
 
 def locked_packages(lock: Path) -> list[LockedPackage]:
-    """Return every entry, whatever its platform; a package may have two versions for two versions of Python."""
+    """Return every entry of a lock file, for all platforms.
+
+    A package may have two entries, with different versions for different versions of Python.
+    """
     return [_locked_package(entry) for entry in re.split(r"\n(?=[^\s#])", lock.read_text().strip())]
 
 

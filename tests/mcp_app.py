@@ -1,4 +1,4 @@
-"""The `mcp` app within the process, and callers whose names are their tokens."""
+"""The ASGI app of the function `mcp` in the test's process. The token of a caller is the caller's name."""
 
 import json
 from collections.abc import Callable
@@ -39,7 +39,7 @@ CALLERS = {
 
 @dataclass
 class ByName:
-    """Authenticator that accepts the principal's name as a token, and counts the calls."""
+    """Authenticator for which a token is the name of the principal (the caller). It counts its calls."""
 
     credential: str = "a name"
     only_authorization: bool = False

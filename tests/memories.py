@@ -59,7 +59,7 @@ def rate(
     *,
     by: str | None = None,
 ) -> Rating | None:
-    """Rate a memory as the given rater, or as a new rater at each call."""
+    """Rate a memory as the rater `by`. Without `by`, each call rates as a different person."""
     rater = by or str(new_id())
     given_rating = GivenRating(rated_by=rater, rater_name=rater, rating=rating, reason=reason)
     return memories.rate(memory_id, given_rating)
@@ -71,7 +71,7 @@ def list_memories(memories: "MemoryStore") -> Sequence[MemorySummary]:
 
 
 def status_of(memories: "MemoryStore", request_id: UUID) -> IngestStatus:
-    """Return the status of a request that the store has."""
+    """Return the status of a request that the store has recorded."""
     return memories.statuses([request_id])[request_id]
 
 
@@ -83,7 +83,7 @@ def search(memories: "MemoryStore", query: str | None, **fields: Any) -> Sequenc
 
 
 def unstored(ingest_request: IngestRequest, error: str) -> FailedRequest:
-    """Return the failed request that replaces a request which fails with this error."""
+    """Return the FailedRequest for a request to ingest that fails with this error."""
     return FailedRequest(request_id=ingest_request.request_id, error=error, external_id=ingest_request.external_id)
 
 

@@ -18,7 +18,8 @@ class Terminal:
 
     def __init__(self, dev: DevServer) -> None:
         self._printed = dev.printed
-        # Earlier codes are counted in the file: a busy `mnemosyne dev` prints them later.
+        # Earlier codes are counted in the file of log-in codes. `mnemosyne dev` writes a code to this file before it
+        # prints the code, so the output may still lack earlier codes.
         self._seen = len(DataDir.at(str(dev.directory / "data")).log_in_codes.read_text().splitlines())
 
     def code(self) -> str:
@@ -32,7 +33,7 @@ class Terminal:
 
 
 class Person:
-    """A person whose browser a client sends to the authorization server."""
+    """A person who logs in at the authorization server, to which an OAuth client has sent the person's browser."""
 
     def __init__(self, browser: Chromium, show_who: Callable[[Chromium], None]) -> None:
         self.browser = browser
@@ -63,7 +64,7 @@ class Person:
 
 
 class Callback:
-    """A client's listener on loopback."""
+    """A listener of an OAuth client on the loopback interface, which receives the redirect after the log-in."""
 
     def __init__(self, http: HTTPServer) -> None:
         self.url = f"http://127.0.0.1:{http.server_port}/callback"
@@ -72,7 +73,7 @@ class Callback:
 
 @contextmanager
 def callback() -> Iterator[Callback]:
-    """Listen for the redirect, like a program whose user logs in."""
+    """Listen on loopback for the redirect after the log-in, as a program does whose user logs in with a browser."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

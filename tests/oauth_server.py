@@ -1,4 +1,5 @@
-"""The authorization server in this process with PostgreSQL, and the requests of clients and browsers."""
+"""The authorization server, in the test's process and with PostgreSQL, and the requests that clients and browsers
+make."""
 
 import base64
 import hashlib
@@ -41,7 +42,8 @@ CHALLENGE = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest())
 
 @cache
 def _event_loop() -> BlockingPortal:
-    """An event loop in a thread, for all requests. TestClient would start two of its own for each request."""
+    """An event loop in a thread, which handles all requests. TestClient would start two event loops for each
+    request."""
     started: Future[BlockingPortal] = Future()
 
     async def serve() -> None:
@@ -54,7 +56,7 @@ def _event_loop() -> BlockingPortal:
 
 
 class Documents:
-    """Fake web that returns the metadata documents of clients."""
+    """Fake of the web, from which the server reads the metadata documents of clients."""
 
     def __init__(self) -> None:
         self.found: dict[str, bytes] = {}
@@ -95,7 +97,7 @@ class AuthServer:
         return str(answer.json()["client_id"])
 
     def code(self) -> str:
-        """Return the newest log-in code."""
+        """Return the newest log-in code that the server has issued."""
         return self.codes.read_text().splitlines()[-1].split()[0]
 
 
@@ -127,7 +129,7 @@ class Visit:
         self.id = ""
 
     def open(self, path: str) -> Any:
-        """Follow the client's link."""
+        """Open the path to which the client has sent the browser."""
         answer = self.browser.get(path)
         self.id = dict(parse_qsl(urlsplit(answer.headers.get("Location", "")).query)).get("request", "")
         return answer
@@ -141,7 +143,7 @@ class Visit:
         return self.browser.get(f"/consent?request={self.id}")
 
     def answer(self, answer: str = "allow", **headers: str) -> Any:
-        """Press a button."""
+        """Press a button of the consent page: `allow` or another answer."""
         return self.browser.post("/consent", data={"request": self.id, "answer": answer}, headers=headers)
 
     def to_the_end(self, client_id: str, **changed: str | None) -> dict[str, str]:

@@ -19,7 +19,8 @@ from tests.fakes_wire.google.apis import succeeded
 class CalledDirectly(Deployment):
     """A deployment whose function `migrate` is an app in this process.
 
-    `bodies` has the requests and answers that the workflow would carry.
+    `bodies` has the bodies of all requests to the function and of its answers. In Google Cloud, a workflow would pass
+    them on.
     """
 
     def __init__(self, client: TestClient, token: str = "") -> None:
@@ -27,7 +28,7 @@ class CalledDirectly(Deployment):
         self.client = client
         self._token = token
         self.bodies: list[dict[str, Any]] = []
-        """Requests and answers, alternately."""
+        """The body of each request, each followed by the body of its answer."""
 
     def _post(self, body: dict[str, Any]) -> dict[str, Any]:
         response = self.client.post("/operations", json=body)
@@ -38,9 +39,9 @@ class CalledDirectly(Deployment):
 
 
 def workflow(run: Run) -> Callable[[str | None], dict[str, Any]]:
-    """Return a function that executes a deployment's workflow.
+    """Return a function that takes the argument of a deployment's workflow, and does what the workflow does.
 
-    The `migrate` function of the workflow runs operations with `run`.
+    The workflow calls the function `migrate`. Here this function runs operations with `run`.
     """
     function = SealedOperations(run, lambda event, exc: str(exc))
 
@@ -65,7 +66,7 @@ class LocalOperations:
 
 
 class OfStore:
-    """An operator with the store of one namespace."""
+    """An operator that has only one namespace. `store` is the memory store of this namespace."""
 
     def __init__(self, store: Any) -> None:
         self._store = store

@@ -13,7 +13,10 @@ import pytest
 
 
 def environment(directory: Path, *packages: str) -> Path:
-    """Return the Python of an environment with these packages; skip the test if they cannot be installed."""
+    """Return the path of Python in a virtual environment with these packages.
+
+    Skip the test with a reason if the packages cannot be installed.
+    """
     python = directory / "bin" / "python"
     directory.parent.mkdir(parents=True, exist_ok=True)
     with fasteners.InterProcessLock(directory.parent / f".{directory.name}.lock"):

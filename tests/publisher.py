@@ -15,7 +15,7 @@ from tests.directories import server_directory
 
 
 class Publisher:
-    """A publisher with google-cloud-pubsub on the emulator of a `mnemosyne dev`."""
+    """A program that publishes with google-cloud-pubsub to a Pub/Sub emulator, from which a `mnemosyne dev` reads."""
 
     def __init__(self, dev: DevServer, emulator: str) -> None:
         self.dev = dev
@@ -29,7 +29,7 @@ class Publisher:
         return str(client.publish(TOPIC, raw, **attributes).result(20))
 
     def start(self, *arguments: str) -> "subprocess.Popen[bytes]":
-        """Start a command that works on the running system."""
+        """Start a command `mnemosyne` that works on the running `mnemosyne dev`."""
         command = [str(COMMAND), *arguments, "--data-dir", str(self.dev.directory / "data")]
         return subprocess.Popen(command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
@@ -47,7 +47,7 @@ class Publisher:
 
 @contextmanager
 def publishing(emulator: str) -> Iterator[Publisher]:
-    """A publisher and the system that stores its messages."""
+    """Start `mnemosyne dev`, and yield a publisher whose messages it stores."""
     with server_directory() as directory, pytest.MonkeyPatch.context() as patch:
         patch.setenv("PUBSUB_EMULATOR_HOST", emulator)
         server = DevServer(directory)

@@ -10,7 +10,7 @@ from mnemosyne.http.push import build_app
 
 
 def function_client(handler: Any, services: Any, **options: Any) -> TestClient:
-    """Return a client of an internal function with a handler, by default a function that accepts every caller."""
+    """Return an HTTP client of an internal function with this handler. By default the function accepts every caller."""
     defaults: dict[str, Any] = {"threads": 2, "warm": lambda: None, "identify": lambda _: None}
     return TestClient(build_app(handler, services, **defaults | options))
 

@@ -1,7 +1,7 @@
 """Deliver versions and deletions of records to a store.
 
-A record is a text that a publisher names by source and key. Each time that the publisher sends the record, this is a
-new version of it.
+A record is a text that a publisher identifies by source and key. Each time that the publisher sends the record, it
+sends a new version of the record.
 """
 
 from collections.abc import Sequence
@@ -27,9 +27,9 @@ def _at(second: int) -> datetime:
 
 
 def version(key: str, content: str, second: int, *, published: int | None = None, **labels: object) -> IngestRequest:
-    """Return a version of a record. `second` is the version's timestamp.
+    """Return a version of a record. `second` is the version's timestamp, in seconds after NOW.
 
-    `published` is the second of its publication, if this is another second.
+    `published` is the time of its publication, also in seconds after NOW. By default it is equal to `second`.
     """
     ingest_request = request(content, timestamp=_at(second), external_id=ExternalId(SOURCE, key), **labels)
     request_id = version_id(SOURCE, key, ingest_request.content_hash, ingest_request.timestamp)
@@ -37,9 +37,9 @@ def version(key: str, content: str, second: int, *, published: int | None = None
 
 
 def deletion(key: str, second: int, *, published: int | None = None) -> Deletion:
-    """Return a deletion of a record. `second` is the deletion's timestamp.
+    """Return a deletion of a record. `second` is the deletion's timestamp, in seconds after NOW.
 
-    `published` is the second of its publication, if this is another second.
+    `published` is the time of its publication, also in seconds after NOW. By default it is equal to `second`.
     """
     return Deletion(
         request_id=deletion_id(SOURCE, key, _at(second)),
@@ -80,7 +80,7 @@ class Records:
         return {memory.content for memory in self._listed(Filters(include_superseded=True))}
 
     def memory(self, status: IngestStatus) -> Memory:
-        """Return the memory of an outcome."""
+        """Return the memory that this outcome names."""
         assert status.memory_id
         memory = self.store.fetch(status.memory_id)
         assert memory

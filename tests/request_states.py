@@ -8,9 +8,10 @@ DOCUMENT = Path(__file__).parents[1] / "docs" / "requests.md"
 
 @cache
 def documented_states() -> dict[tuple[str, str | None], str | None]:
-    """Return the next state for each event and state in the table.
+    """Return a dictionary from each event and state in the table to the next state.
 
-    As a state, None means that the request has no row. As a next state, None means that the state does not change.
+    In a key, the state None means that the request has no row in the database. The next state None means that the event
+    does not change the state.
     """
     rows = [line.strip("| \n").split(" | ") for line in DOCUMENT.read_text().splitlines() if line.startswith("| ")]
     start = next(index for index, row in enumerate(rows) if row[:2] == ["event", "no row"])

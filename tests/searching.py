@@ -14,7 +14,8 @@ VECTOR_INDEX = """
 CREATE INDEX memories_embedding ON memories USING hnsw (embedding halfvec_cosine_ops)
 WITH (m = 16, ef_construction = 200)
 """
-"""The index of the migrations. To build it after thousands of memories takes a third of the time of storing into it."""
+"""The statement with which the migrations create the vector index. A test that stores thousands of memories drops the
+index first and builds it afterwards. This takes a third as long as storing the memories while the index exists."""
 
 
 def find(

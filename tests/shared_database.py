@@ -15,14 +15,14 @@ TABLES: Final = """
     WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
       AND relname NOT IN ('audit_retention', 'embedding_space', 'quotas', 'schema_migrations', 'schema_repeatables')
 """
-"""The tables that tests store rows in."""
+"""Query for the names of the tables in which tests store rows."""
 _QUOTAS: Final = "DELETE FROM quotas WHERE namespace <> ''"
 
 
 def deletion(tables: Iterable[str]) -> str:
     """Return the statements that delete all rows of these tables, for a superuser."""
     deletes = [f"DELETE FROM {table}" for table in tables]
-    # Triggers would subtract deleted rows from namespace_usage.
+    # The role `replica` turns off triggers. They would subtract the deleted rows from the sums in namespace_usage.
     return "; ".join(["BEGIN", "SET LOCAL session_replication_role = replica", *deletes, _QUOTAS, "COMMIT"])
 
 
@@ -50,7 +50,7 @@ class SharedDatabase:
         self._empty = deletion(row["relname"] for row in self.owner.run(TABLES))
 
     def empty(self) -> None:
-        """Delete all rows that a test may have stored, lift the quotas, and reset the owner's session."""
+        """Delete all rows that a test may have stored, remove the quotas, and reset the owner's database session."""
         self.owner.run_file(f"ROLLBACK; RESET ALL; {self._empty}; {postgres._LIFT_QUOTAS}")
 
     def close(self) -> None:

@@ -20,7 +20,7 @@ def tokenizer(name: str) -> AnyTokenizer:
 
 
 def token_counts(texts: Sequence[str]) -> list[int]:
-    """Return the number of tokens of each text. Of the numbers that the tokenizers count, it is the largest."""
+    """Return the number of tokens of each text. If the tokenizers count different numbers, it is the largest."""
     return [
         max(map(len, encoded))
         for encoded in zip(*(tokenizer(name).encode_batch(list(texts)) for name in NAMES), strict=True)

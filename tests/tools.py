@@ -13,7 +13,7 @@ CALLER = Principal(id="test", namespace="ns", scopes=frozenset({Scope.READ, Scop
 
 
 def call_tool(services: FakeServices, name: str, /, **arguments: Any) -> mcp_types.CallToolResult:
-    """Call any tool, listed or not."""
+    """Call any tool, also a tool that the server does not list. Return the complete result."""
     return call(by_name()[name], arguments, CALLER, services)
 
 

@@ -98,7 +98,11 @@ class Records:
         self.deleted = self.keys[: max(len(self.keys) // 5, 1)]
 
     def made(self, count: int) -> list[Sample]:
-        """Return records in which deletions come late and later records have later timestamps."""
+        """Return `count` records, whose timestamps are in random order.
+
+        Most are memories, versions of keyed records, and invalid records. Then follow deletions, further memories, and
+        at the end new versions of deleted records.
+        """
         deletions, late = count * 2 // 100, count * 2 // 100
         pause = min(200, count // 10)
         first = [self._one() for _ in range(count - deletions - late - pause)]
@@ -118,7 +122,7 @@ class Records:
         return self._number, uuid5(_IDS, str(self._number)), when
 
     def _memory(self) -> Sample:
-        """Return a memory without a key; one in ten repeats the content of another."""
+        """Return a memory without a key. One memory in ten repeats the content of an earlier memory."""
         number, request_id, when = self._next()
         repeated_number = number if self._pick.random() > 0.1 else self._pick.randrange(1, number + 1)
         extra_records: list[dict[str, Any]] = [
@@ -135,7 +139,10 @@ class Records:
         return Sample(row | _time(self._pick, when) | _labels(self._pick), request_id, "memory", when=when)
 
     def _version(self, key: str) -> Sample:
-        """Return a version of a record; one in ten repeats the record's content at another time."""
+        """Return a version of a record. One version in ten has a content that versions of the record share.
+
+        It thus repeats a content of the record with another timestamp.
+        """
         number, _, when = self._next()
         labels = _labels(self._pick)
         content = f"record {key} as of {number if self._pick.random() > 0.1 else 0}"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 def wait_until(condition: Callable[[], bool], expected: str, *, seconds: float = 120.0, pause: float = 0.05) -> None:
-    """Wait until the condition holds. Fail with its description if it does not in time.
+    """Wait until the condition is true. If it is not true after `seconds`, fail with the description `expected`.
 
     The pause grows to a tenth of the time that has passed, at most to 0.1 seconds, because a condition may take
     hundredths of a second of CPU time: in a browser it reads a page, and in a client it calls a server.

@@ -90,8 +90,8 @@ def build(shared: Path) -> Path:
 def install(shared: Path, extra: str) -> Installed:
     """Return an environment with the wheel and exactly the distributions that it and the extra require.
 
-    The distributions are hard links to those of the tests' environment; pip installs the wheel and checks all versions.
-    At night test_install.py resolves them from the index instead.
+    The files of the distributions are hard links to the files in the environment of the tests. pip installs only the
+    wheel, and then checks all versions. Every night, test_install.py installs the distributions from PyPI instead.
     """
     (wheel,) = build(shared).glob("mnemosyne_serverless-*.whl")
 
@@ -129,7 +129,7 @@ def _required(wheel: Path, extra: str) -> list[Distribution]:
 def _link(distribution: Distribution, new_installed: Installed) -> None:
     """Make hard links to the files of a distribution in the new environment, and write its commands.
 
-    Also link its compiled modules: compiling them again would take most of the time of the first command.
+    Also link its compiled modules. Otherwise the first command would spend most of its time on compiling them.
     """
     for file in distribution.files or ():
         if ".." not in file.parts and file.suffix != ".pyc":

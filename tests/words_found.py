@@ -1,6 +1,6 @@
-"""Queries, and contents that they find by a word.
+"""Queries, each with a content (text of a memory) that a search for the query finds by one of its words.
 
-There are some for each script, Unicode normal form and kind of compound word.
+There are such pairs for each script, Unicode normal form and kind of compound word.
 """
 
 import unicodedata
@@ -171,7 +171,8 @@ NOT_CONFLATED: list[tuple[str, str]] = [
     ("organ", "La organización está en el centro de la ciudad"),
     ("нов", "Новости читают вечером в гостиной"),
 ]
-"""Queries that are equal to the English stem of a word in the content."""
+"""Queries with contents that they must not find: the query is equal to the stem that English rules give a word in the
+content, but the content is in another language."""
 FUNCTION_WORDS: list[tuple[str, str]] = [
     ("Когда груз прибудет в порт?", "Ключ висит в коридоре, когда никого нет"),
     ("Wo ist der Schlüssel für die Garage?", "Die Miete ist für das Haus und der Garten ist groß"),

@@ -14,7 +14,8 @@ from _pytest.mark.expression import Expression
 from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
 TOGETHER = {
-    # Two halves, each with its own browser: one would run longer than all other tests of a worker.
+    # The tests of the console are divided into two halves, each with its own browser. In one piece, they would take
+    # longer than all other tests of a worker.
     **{f"tests/console/test_{letter}": "console, first half" for letter in "acfh"},
     "tests/console/": "console, second half",
     "tests/conformance/oauth/": "oauth",
@@ -29,7 +30,8 @@ TOGETHER = {
     **{f"tests/terraform/test_{name}.py": "gcloud" for name in ("gcloud", "guide", "preflight")},
     **{f"tests/terraform/test_{name}.py": "plan" for name in ("pipeline_module", "terraform")},
 }
-"""Beginnings of paths whose tests run in one worker, because they share a browser, servers or a deployment."""
+"""The group of each test file, by the beginning of the file's path; the first match counts. The files of a group run in
+one worker, because they share a browser, servers or a deployment."""
 
 
 USE_JAVASCRIPT = frozenset({"tests/console", "tests/conformance"})
@@ -38,7 +40,7 @@ INSTALL = "from tests.conformance.conftest import install_javascript; install_ja
 
 
 class SharedScheduling(LoadFileScheduling):  # type: ignore[misc]
-    """Run all tests of a file in one worker, and all files that share fixtures."""
+    """Run all tests of a file in one worker, and all files of a group in TOGETHER in one worker."""
 
     def _split_scope(self, nodeid: str) -> str:
         file: str = super()._split_scope(nodeid)
@@ -72,10 +74,11 @@ def _install_javascript(*, nightly: bool) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Start the server of forks that workers share, because its imports take several seconds of CPU time.
+    """Start the fork server in the process that starts the workers, and turn off garbage collection in the workers.
 
-    A process that collects tests collects no garbage meanwhile: looking through imported modules and tests again and
-    again would take half of the time.
+    All workers share the fork server, because its imports take several seconds of CPU time. Garbage is not collected
+    while pytest collects tests. Otherwise Python would examine the imported modules and tests again and again, which
+    would take half of the time.
     """
     if config.getoption("numprocesses", None):
         from tests import forks
@@ -88,9 +91,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection(session: pytest.Session) -> None:
-    """Rewrite the assertions of a share of the test files, if a worker collects tests.
+    """In a worker, rewrite the assertions of a part of the test files before the tests are collected.
 
-    In a new clone, each worker would otherwise rewrite those of all files, which takes 8 seconds of CPU time.
+    pytest saves the rewritten files for all workers. In a new clone, each worker would otherwise rewrite the assertions
+    of all files, which takes 8 seconds of CPU time.
     """
     worker = getattr(session.config, "workerinput", None)
     if worker and not sys.dont_write_bytecode:
@@ -109,13 +113,16 @@ def _rewrite(file: Path, config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Collect garbage again, after the collection of tests, but do not look through the collected tests each time."""
+    """Turn garbage collection on again after pytest has collected the tests.
+
+    `gc.freeze` excludes the collected tests from it.
+    """
     gc.freeze()
     gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Exclude exhaustive tests from coverage, because on Python 3.11 coverage doubles their duration."""
+    """Run exhaustive tests without measuring coverage, because on Python 3.11 coverage doubles their duration."""
     for item in items:
         if item.get_closest_marker("exhaustive"):
             item.add_marker("no_cover")
