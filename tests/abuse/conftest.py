@@ -1,4 +1,4 @@
-"""The `mcp` app with PostgreSQL and real services."""
+"""Fixtures: the ASGI app of the function `mcp` with PostgreSQL and real services, and clients of it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack

@@ -1,10 +1,11 @@
-"""Measure the effect of a tenant that sends the most expensive requests on another tenant and on the instance.
+"""Measure how a tenant that sends the most expensive requests slows down another tenant, and how much memory it uses.
 
     python tests/abuse/noisy_neighbour.py [--seconds 20]
 
-Both are on one `mnemosyne dev --auth-mode api_key`. The noisy tenant sends its requests over eight connections, and
-pauses only for the time in Retry-After. Rounds with and without the noisy tenant alternate. The figures are the ratios
-of the 95th percentiles of the other tenant's searches and ingests, and the largest memory use of one function.
+Both tenants use one `mnemosyne dev --auth-mode api_key`. The noisy tenant sends its requests over eight connections,
+and pauses only as long as a header Retry-After demands. Rounds with and without the noisy tenant alternate. The results
+are two ratios and a size. The ratios compare the other tenant's searches, and its ingests, with and without the noisy
+tenant, by the 95th percentile of their durations. The size is the largest memory use of one function.
 """
 
 import argparse
@@ -50,7 +51,7 @@ def search(query: str, **arguments: Any) -> bytes:
 
 
 def worst() -> list[tuple[str, bytes]]:
-    """Requests of the noisy tenant."""
+    """Return the expensive requests of the noisy tenant, each as a tool's name and the JSON of the call."""
     nested: Any = []
     for _ in range(90):
         nested = [nested]
@@ -137,7 +138,7 @@ def client(token: str) -> httpx.Client:
 
 
 def measure(instance: Instance, token: str, seconds: float, numbers: Iterator[int]) -> Figures:
-    """The quiet tenant: searches and stores in turn, with pauses."""
+    """Search and store in turn as the quiet tenant, with pauses. Return the measured durations."""
     figures, until = Figures({"search": [], "ingest": []}), time.monotonic() + seconds
     with client(token) as other:
         while time.monotonic() < until:

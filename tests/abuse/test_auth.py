@@ -154,7 +154,10 @@ def test_random_requests_cause_no_internal_error_and_no_memory_leak(server: Auth
 
 
 async def _attacked(server: AuthServer, shapes: Shapes) -> tuple[Counter[int], int]:
-    """Return the statuses, and the growth of the process since the first tenth of the requests."""
+    """Send the requests. Return the number of responses by status, and the growth of the process's memory in bytes.
+
+    The growth is measured from the end of the first tenth of the requests to the end.
+    """
     statuses: Counter[int] = Counter()
     numbers = iter(range(REQUESTS))
 

@@ -146,7 +146,7 @@ def test_wrong_credentials_do_not_lock_out_valid_callers_or_callers_without_cred
     assert status("bob") == 200  # requests without a credential do not count as rejected ones
     assert 429 in {status(f"guess{n}") for n in range(REJECTED_PER_MINUTE + 5)}
     assert status("ada") == 200
-    assert status("writer") == 429  # for the two seconds until the next guess is allowed
+    assert status("writer") == 429  # a guess of a credential is refused until two seconds have passed
 
 
 def test_the_caller_s_address_is_taken_from_the_platform_and_not_from_the_caller_s_headers() -> None:
@@ -283,7 +283,7 @@ def test_callers_that_wait_for_an_unavailable_issuer_share_one_attempt() -> None
     waiting = [threading.Thread(target=ask) for _ in range(12)]
     for thread in waiting:
         thread.start()
-    # A later caller would start a new fetch, so all must wait before this one fails.
+    # All must wait before the fetch fails, because a caller that comes later would start a new fetch.
     wait_until(lambda: asking == 12, "all of them ask")
     away.set()
     for thread in waiting:

@@ -45,7 +45,7 @@ from tests.oauth_server import (
 )
 
 FROM_MEMORY = {*PATHS}
-"""Paths without a rate limit: the probes, which use no database."""
+"""Paths without a rate limit: the health checks, which use no database."""
 DOCUMENT_BYTES = 14_000
 STRANGERS = 40
 
@@ -62,14 +62,17 @@ def count(owner: Connection) -> Callable[[str], int]:
 
 
 class Unknown(ByName):
-    """An authenticator without cached principals."""
+    """An authenticator that has cached no principal, so each caller is unknown."""
 
     def cached_principal(self, authorization: str | None) -> None:
         return None
 
 
 class Silent:
-    """A fake web: hosts in `.silent` never answer; other hosts have the documents of `found`."""
+    """A fake of the web.
+
+    Hosts whose names end with `.silent` never answer. All other hosts serve the documents in `found`.
+    """
 
     def __init__(self) -> None:
         self.found: dict[str, bytes] = {}
@@ -104,7 +107,7 @@ def _routes(app: Starlette) -> list[Route]:
 
 
 def test_each_endpoint_of_the_authorization_server_has_its_own_rate_limit(server: AuthServer) -> None:
-    """This test fails for a new endpoint without a rate limit."""
+    """This test fails if somebody adds an endpoint without a rate limit."""
     doors_of = {route.path: getattr(route.endpoint, "limit", None) for route in _routes(server.app)}
     assert {path for path, limit in doors_of.items() if not isinstance(limit, EndpointLimit)} == FROM_MEMORY
     used = {getattr(route.endpoint, "limit", None) for route in _routes(server.app)} - {None}
@@ -116,9 +119,9 @@ def test_each_endpoint_of_the_authorization_server_has_its_own_rate_limit(server
 def test_each_mcp_endpoint_without_a_credential_answers_from_memory(
     app_of: Callable[..., Starlette],
 ) -> None:
-    """No endpoint stores a row, and only endpoints that check a credential may wait.
+    """None of these endpoints stores a row, and only the endpoints that check a credential may wait for something.
 
-    This test fails for a new endpoint.
+    This test fails if somebody adds an endpoint, so that they consider this rule.
     """
     looks_at_a_credential = {"/mcp", *PATHS}
     paths = {getattr(route, "path", "") for route in app_of(FakeServices()).routes}
@@ -221,7 +224,11 @@ def test_client_documents_and_registrations_of_unknown_callers_store_no_row(
 def test_the_number_of_authorization_requests_before_log_in_is_limited_for_each_network(
     server: AuthServer, count: Callable[[str], int]
 ) -> None:
-    """The limit of waiting requests holds even if the rate limit does not: several instances, or several minutes."""
+    """The number of waiting requests is limited in the database, even where the rate limit has no effect.
+
+    The rate limit counts per instance and per minute, so it admits more requests by several instances or over several
+    minutes.
+    """
     client = server.register()
     mine = Visit(server, server.browser("2001:db8:2::1"))
     mine.open(authorization_path(client))
@@ -282,7 +289,10 @@ def _client(server: AuthServer, address: str) -> httpx.AsyncClient:
 
 
 def test_people_can_log_in_while_many_client_documents_are_being_fetched(server: AuthServer) -> None:
-    """Log-ins by registration and by client document. A thread per pending fetch would use up all threads."""
+    """Test log-ins with a registered client and with a client document.
+
+    If each pending fetch of a document occupied a thread, there would be no thread left for the log-ins.
+    """
     web = Silent()
     client_document = "https://client.example/metadata.json"
     web.found[client_document] = _document(client_document)
@@ -311,7 +321,10 @@ def test_people_can_log_in_while_many_client_documents_are_being_fetched(server:
 
 @pytest.mark.parametrize("path", ["/token", "/revoke"])
 def test_token_and_revoke_requests_do_not_fetch_a_client_document(server: AuthServer, path: str) -> None:
-    """There is no code or token for a client without a person's consent, so its document is not needed."""
+    """A client has a code or token only after a person's consent, which required its document.
+
+    So no fetch is needed.
+    """
     web = Silent()
     server.documents.fetch = web.fetch  # type: ignore[method-assign]
     form = {"client_id": "https://host.silent/metadata.json", "code": "x", "token": "x", "refresh_token": "x"}

@@ -32,7 +32,7 @@ class Shapes:
         self._random = random.Random(seed)
 
     def body(self) -> bytes:
-        """One body; every two-hundredth is of some mebibytes."""
+        """Return one body. One body in two hundred has a size of some mebibytes."""
         size = 200_000 if self._random.random() < 0.005 else self._random.choice([3, 30, 300])
         kind = self._random.choice([self._nested, self._wide, self._doubled, self._raw])
         return kind(size)
@@ -70,10 +70,10 @@ class Shapes:
 
 
 def test_random_json_does_not_block_the_event_loop_or_leak_memory(app_of: Any, services: FakeServices) -> None:
-    """The watchdog is a task that ticks on the loop.
+    """The test measures the longest time for which a request blocks the event loop.
 
-    The CPU time that the loop's thread uses between two ticks is the time that other requests wait. A busy machine does
-    not change this figure.
+    A task on the event loop (the watchdog) wakes up again and again. The CPU time that the loop's thread uses between
+    two wake-ups is the time for which other requests wait. Other processes on the machine do not change this figure.
     """
     longest, statuses = asyncio.run(_attacked(app_of(services, per_minute=0), services))
     assert not {status for status in statuses if status >= 500}, statuses
@@ -106,7 +106,7 @@ async def _attacked(app: Any, services: FakeServices) -> tuple[float, dict[int, 
         app.router.lifespan_context(app),
         httpx.AsyncClient(transport=transport, base_url="http://testserver", timeout=120) as client,
     ):
-        for number in range(300):  # until everything that is created once has been created
+        for number in range(300):  # create all objects that are created only once, so that they do not count as growth
             await client.post("/mcp", content=Shapes(number).body(), headers=headers())
         gc.collect()
         resident = psutil.Process().memory_info().rss

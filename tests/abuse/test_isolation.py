@@ -1,4 +1,6 @@
-"""A tenant's memories do not change another tenant's responses, in pairs of stores with and without the tenant.
+"""A tenant's memories do not change another tenant's responses.
+
+Each pair of stores has one store with both tenants and one store with only one tenant. Its responses must be equal.
 
 `ISOLATION_PAIRS` is the number of pairs. `.ci/run noise` makes 200.
 """
@@ -124,7 +126,10 @@ def pairs() -> int:
 
 
 class Pair:
-    """Two databases: one for Ada alone, one that she shares with Bob. `ingest` stores into each, `mcp` answers."""
+    """Two databases: one for Ada alone, and one that she shares with Bob.
+
+    In each database, the function `ingest` stores memories, and the function `mcp` answers calls.
+    """
 
     def __init__(self, cluster: postgres.EmbeddedPostgres, names: tuple[str, str]) -> None:
         self._cluster = cluster
@@ -177,8 +182,10 @@ def test_answers_do_not_depend_on_what_another_tenant_stores(pair: Pair, pairs: 
 
 @pytest.mark.nightly  # by day, test_shared_indexes.py and test_own_index.py count what searches read
 def test_the_duration_of_a_search_does_not_depend_on_what_another_tenant_stores(pair: Pair) -> None:
-    """Mann-Whitney's U over interleaved searches: the probability that a search of Ada's takes longer if Bob
-    has stored memories in the same database. 0.5 means no difference; equal runs gave 0.35 to 0.65.
+    """Compare Ada's searches in both databases by Mann-Whitney's U, divided by the number of pairs of searches.
+
+    This is the probability that a search of Ada's takes longer if Bob has stored memories in the same database. 0.5
+    means no difference. Runs on two equal databases gave 0.35 to 0.65.
     """
     contents = [Scenario(seed).ada[0] + f" {seed}" for seed in range(150)]
     for store in (pair.alone, pair.shared):
@@ -206,7 +213,7 @@ def test_the_duration_of_a_search_does_not_depend_on_what_another_tenant_stores(
 
 @pytest.fixture
 def session_of(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Callable[[str], Connection]]:
-    """Opens connections as a function's own user."""
+    """Function that opens a connection to the database as the database user of one of the deployed functions."""
     opened: list[Connection] = []
 
     def make(user: str) -> Connection:

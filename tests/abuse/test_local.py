@@ -26,7 +26,10 @@ NOBODY = 65534
 
 @pytest.fixture(scope="module")
 def first_start(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, set[float | None]]:
-    """The private parent of a data directory after its first start, and the timeouts of PostgreSQL's commands."""
+    """Start PostgreSQL for the first time, in a data directory whose parent directory is private.
+
+    Return the parent directory, and the timeouts with which PostgreSQL's commands were run.
+    """
     private, allowed = tmp_path_factory.mktemp("parent") / "private", set[float | None]()
     private.mkdir(mode=0o700)
 
@@ -140,8 +143,8 @@ def test_users_removed_from_a_directory_s_access_list_stay_excluded(tmp_path: Pa
     private = tmp_path / "private"
     (private / "data").mkdir(parents=True)
     (private / "data" / "file").write_text("x")
-    grant_traversal(NOBODY - 2, private / "data")  # an earlier call admitted this user
-    private.chmod(0o700)  # excludes all users; this empties the mask of the access list
+    grant_traversal(NOBODY - 2, private / "data")  # an earlier call that gave this user access
+    private.chmod(0o700)  # excludes all other users, because it empties the mask of the access list
     grant_traversal(NOBODY, private / "data")
     assert _reads(NOBODY, private / "data" / "file")
     assert not _reads(NOBODY - 2, private / "data" / "file")

@@ -1,4 +1,7 @@
-"""Quotas of stored memories and embedded texts: counted on change, enforced before the embedder is called."""
+"""Quotas of stored memories and embedded texts.
+
+The used amount is counted at each change, and the quota is checked before the embedder is called.
+"""
 
 import json
 from contextlib import suppress
@@ -167,7 +170,8 @@ def test_the_log_says_for_each_delivery_over_the_quota_whether_the_message_is_ke
 def test_contents_sent_under_a_used_request_id_do_not_fill_the_disk(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A caller may send any number of them, and dead letters do not count towards the quota."""
+    """A caller may send any number of such contents, and they become dead letters, which do not count towards the
+    quota."""
     monkeypatch.setattr("mnemosyne.service.dead_letters.CONFLICT_LIMIT", 2)
     services = FakeServices(store)
     ada = store_of(store, "ada")
@@ -221,7 +225,7 @@ def test_messages_of_a_newer_schema_version_do_not_fill_the_disk_and_report_that
     def give_up(number: int) -> None:
         data = b'{"schema_version": 2, "request_id": "%s"}' % str(UUID(int=number + 1)).encode()
         message = Published(message_id=str(number), data=data, attributes={"namespace": "ada"}, publish_time="")
-        for _ in range(2):  # the first attempt records the error, and the second finds it again
+        for _ in range(2):  # the second attempt finds the error that the first has recorded
             with suppress(ItemUnavailable):
                 deliveries.give_up(deliveries.Push(message, 1), services)
 

@@ -80,7 +80,7 @@ def _at_once(calls: list[Callable[[], Any]]) -> None:
 
     def call(send: Callable[[], Any]) -> None:
         barrier.wait()
-        # Later redrives are refused; each way has its own message.
+        # All redrives except the first are refused, each way (tool or command) with another error message.
         with suppress(MnemosyneError, SystemExit):
             send()
 

@@ -1,4 +1,4 @@
-"""Malicious requests must not block the event loop, exhaust memory or occupy the places of others."""
+"""Malicious requests must not block the event loop, use up the memory, or delay the requests of other callers."""
 
 import json
 import threading
@@ -106,7 +106,7 @@ BY_DEFAULT: dict[str, dict[str, Any]] = {
 def test_a_default_answer_has_at_most_25_000_characters_whatever_is_stored(
     opened: Any, services: Any, filler: str
 ) -> None:
-    """The characters that a model gets: the texts, and the structured content as JSON."""
+    """The test counts the characters that a model gets: the blocks of text, and the structured content as JSON."""
     requests = tuple(_large(n, filler) for n in range(10))
     result = ingest.store(
         IngestMessage("ada", requests), memories=services.memories_of("ada"), embedder=services.embedder

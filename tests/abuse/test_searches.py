@@ -131,7 +131,7 @@ def test_one_principal_uses_at_most_half_of_the_database_threads(
                 group.start_soon(ask, "ada")
             assert await anyio.to_thread.run_sync(ada_runs_four.wait, 10)
             group.start_soon(ask, "bob")
-            assert await anyio.to_thread.run_sync(bob_runs.wait, 10)  # although 20 calls of ada wait
+            assert await anyio.to_thread.run_sync(bob_runs.wait, 10)  # Bob's search runs, although 20 calls of Ada wait
             release.set()
 
     anyio.run(crowd)

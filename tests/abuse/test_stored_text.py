@@ -137,7 +137,7 @@ def test_content_with_json_or_control_characters_is_shown_as_one_memory(
 ) -> None:
     (memory_id,) = _store(services, content)
     result = _call(services, tool, query="tea")
-    # The content is unchanged below a heading: no text of the server begins with stored content.
+    # The content is unchanged. A heading comes before it, so that no text of the server begins with stored content.
     (hit,) = result.structured_content["memories"]
     assert result.content[0].text == f"--- [{memory_id}] [2026-05-20] [{hit['confidence']}] ---\n{content}\n"
     assert hit["content"] == content

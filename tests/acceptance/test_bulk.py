@@ -24,7 +24,7 @@ def _run(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
-    """The memories of an export, without what an ordinary import does not keep."""
+    """Return the memories of an export, without the fields that an ordinary import does not keep."""
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     own = ("id", "created_at", "mnemosyne_export")
     return [{k: v for k, v in row.items() if k not in own} for row in rows if "content" in row]
@@ -143,7 +143,8 @@ def test_an_import_in_a_terminal_shows_progress_rate_and_remaining_time(dev: Dev
     rows = [{"content": f"shown {n}", "timestamp": "2026-05-20", "mood": "fine"} for n in range(200)]
     source.write_text("\n".join(map(json.dumps, rows)))
     terminal, other_end = pty.openpty()
-    # Not COMMAND, whose process waits for another one that does the work: this test stops the process for a moment.
+    # The test stops the importing process for a moment. COMMAND would not do, because it starts a process that only
+    # waits for another process, which does the work.
     program = Path(sys.executable).with_name("mnemosyne")
     command = [str(program), "import", str(source), "--data-dir", str(dev.directory / "data")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=other_end) as importing:
@@ -152,7 +153,8 @@ def test_an_import_in_a_terminal_shows_progress_rate_and_remaining_time(dev: Dev
         with suppress(OSError):  # the end of a terminal's output
             while more := os.read(terminal, 10_000):
                 if b"0/200" in more and b"0/200" not in terminal_output:
-                    # Remaining time is known after a second. A fast machine is ready before.
+                    # The command shows the remaining time after a second. On a fast machine the import would have ended
+                    # before, so it is stopped for a moment.
                     importing.send_signal(signal.SIGSTOP)
                     with suppress(subprocess.TimeoutExpired):
                         importing.wait(1.1)

@@ -25,7 +25,7 @@ FILES = {
     "export.jsonl": '{"content": "The kiln is fired on Thursdays.", "timestamp": "2026-05-20"}\n',
     "memories.jsonl": '{"content": "The heron nests by the weir.", "timestamp": "2026-05-20"}\n',
 }
-"""Files that a reader has."""
+"""Files that the documented commands read. A reader of the documents has such files."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Terminal:
         """Run the lines in one shell that ends at the first failure; return their output."""
         for pattern, value in self.values.items():
             lines = [re.sub(pattern, value, line) for line in lines]
-        # Confirm each deletion with yes.
+        # Answer "yes" to each question whether to delete something.
         completed = subprocess.run(
             ["bash", "-e", "-x", "-c", "\n".join(lines)],
             cwd=directory,
@@ -117,7 +117,7 @@ def test_each_command_succeeds_and_prints_the_documented_memories(
     terminal: Terminal, clone: Path, document: Path
 ) -> None:
     documented = commands(document)
-    # If a document has the line in a sentence and not in a code block, the line comes before the first command.
+    # Some documents have the line that sets PATH in a sentence and not in a code block. Then it is run first.
     path = [] if any(c.text.startswith("export PATH=") for c in documented) else ['export PATH="$PWD/.venv/bin:$PATH"']
     printed = terminal.type([*path, *(c.text for c in documented if c.is_run)], clone).splitlines()
     assert [line for line in _documented_memories(document) if line not in printed] == []
@@ -137,7 +137,7 @@ def test_the_rows_that_the_guide_publishes_are_stored(terminal: Terminal, clone:
     def states() -> list[str]:
         return [row["state"] for row in terminal.publisher.rows("outcomes", "--source", "rows.jsonl")]
 
-    # A duplicate where the README's command has stored the same content.
+    # The outcome is `duplicate` if a command of README.md has stored the same content before.
     wait_until(lambda: states() in (["stored"], ["duplicate"]), "the row is stored")
 
 

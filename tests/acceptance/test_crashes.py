@@ -1,4 +1,7 @@
-"""`mnemosyne dev` and commands start after a crash, whatever its lock files say, and while PostgreSQL still stops."""
+"""After a crash, `mnemosyne dev` and commands start, whatever the lock files of the crashed processes contain.
+
+They also start while an earlier PostgreSQL is still stopping.
+"""
 
 import os
 import shutil
@@ -33,7 +36,7 @@ def other_program() -> Iterator[subprocess.Popen[bytes]]:
 
 
 class Crashed:
-    """A local system whose processes were killed, with a stored memory."""
+    """A local system with one stored memory, whose processes were killed."""
 
     def __init__(self, dev: DevServer) -> None:
         self.dev = dev
@@ -47,7 +50,7 @@ class Crashed:
         subprocess.run(["cp", "-a", self.data, self._saved], check=True)
 
     def restore(self) -> None:
-        """Restore the files that the crash left."""
+        """Restore the data directory and the lock files to their state just after the crash."""
         shutil.rmtree(self.data)
         subprocess.run(["cp", "-a", self._saved, self.data], check=True)
         for file, text in self.locks.items():

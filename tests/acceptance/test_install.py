@@ -18,9 +18,9 @@ EXTRAS = tuple(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["
 TESTED = {
     "$(echo dist/mnemosyne_serverless-*.whl)[local]",  # resolved below; test_wheel.py installs and runs it
     "./infra/adk",  # installed and run by tests/conformance/test_adk.py
-    "dist/mnemosyne_adk-*.whl",  # below
+    "dist/mnemosyne_adk-*.whl",  # resolved below
 }
-"""The documented installation commands. A new one needs a test."""
+"""What the documented installation commands install. If the documents get another command, it needs a test."""
 
 
 @pytest.mark.parametrize("distribution", ["mnemosyne_serverless", "mnemosyne_adk"])

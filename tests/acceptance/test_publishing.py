@@ -100,7 +100,7 @@ def test_gcloud_publishes_as_the_page_says(publisher: Publisher, tmp_path: Path)
     (command,) = re.findall(
         r"^    (gcloud pubsub .*?)\n\n", (DOCS / "ingestion.md").read_text(), re.MULTILINE | re.DOTALL
     )
-    # To the emulator's topic, which all namespaces share.
+    # Publish to the emulator's topic instead of a publisher's own topic. All namespaces share it, so name a namespace.
     command = command.replace("mnemosyne-publisher-crm", "ingest").replace("key=1", "key=1,namespace=default")
     where = {
         "CLOUDSDK_CONFIG": str(tmp_path),
@@ -114,7 +114,7 @@ def test_gcloud_publishes_as_the_page_says(publisher: Publisher, tmp_path: Path)
     )
     assert completed.returncode == 0, completed.stderr
     arguments = ("outcomes", "--source", "by-hand")
-    # After the messages that the test before published twice.
+    # Wait long enough, because the messages that the previous test has published twice are stored first.
     is_stored = lambda: [row["state"] for row in publisher.rows(*arguments)] == ["stored"]  # noqa: E731
     wait_until(is_stored, "it is stored", seconds=COUNT / 20 + 60)
 

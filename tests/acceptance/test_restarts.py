@@ -1,4 +1,5 @@
-"""A request answered `queued` survives the death of processes, and Ctrl-C leaves no process behind."""
+"""A request that was answered with `queued` is not lost if processes are killed, and Ctrl-C leaves no process
+running."""
 
 import json
 import os
@@ -120,7 +121,7 @@ def test_two_commands_that_start_at_once_on_a_new_directory_both_work() -> None:
 
 
 def test_dev_works_for_an_ordinary_user_with_an_unusual_path_locale_and_current_directory() -> None:
-    """In the current directory, modules have the names of others, which they must not replace."""
+    """The current directory contains modules with the names of imported modules. They must not replace these."""
     with tempfile.TemporaryDirectory(prefix="mnemosyne dev 'ü' ") as home:
         command = [str(REAL)]
         as_user: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""The smoke test that follows a deployment, on a local server."""
+"""The smoke test that runs after each deployment (infra/smoke.py), here on a local server."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Commands without a target use the local system in the user's data directory, whether it runs or not."""
+"""Commands that name no system use the local system in the user's data directory, whether it runs or not."""
 
 import json
 import os
@@ -22,7 +22,10 @@ READING = [
 
 
 class Home:
-    """A user's data directory, and commands that are run without a target."""
+    """The home directory of a user, whose data directory has a local system.
+
+    `run` runs commands that name no system.
+    """
 
     def __init__(self, path: Path) -> None:
         self.directory = path / "mnemosyne"

@@ -4,7 +4,7 @@ from tests.cloud_run.service import Deployment, Service
 
 
 class Attached:
-    """The only instance, which always has CPU time and is never stopped."""
+    """Stand-in for an instance: a process that runs already. It always has CPU time, and is never stopped."""
 
     def __init__(self, port: int) -> None:
         self.port = port

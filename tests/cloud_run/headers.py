@@ -31,7 +31,7 @@ class Headers:
 
 
 def forwarded(headers: Headers, host: str, client_address: str = CLIENT_ADDRESS) -> None:
-    """Add the Google Front End's headers, in place.
+    """Add the headers that the Google Front End adds to a request. `headers` is changed.
 
     X-Cloud-Trace-Context is TRACE_ID/SPAN_ID;o=OPTIONS with the span in decimal, and traceparent says the same:
     https://cloud.google.com/trace/docs/trace-context. The trace id of the client is kept.
@@ -50,10 +50,10 @@ def forwarded(headers: Headers, host: str, client_address: str = CLIENT_ADDRESS)
 
 
 def proxied(headers: Headers, email: str, assertion: str, serverless: str) -> None:
-    """Add, in place, the headers that Identity-Aware Proxy adds for an admitted person.
+    """Add the headers that Identity-Aware Proxy adds for a person whom it admits. `headers` is changed.
 
-    They are a signed assertion and the person's identity: https://cloud.google.com/iap/docs/identity-howto. For Cloud
-    Run it sends its own identity as X-Serverless-Authorization, so that Authorization stays the caller's:
+    They are a signed assertion and the person's identity: https://cloud.google.com/iap/docs/identity-howto. To Cloud
+    Run, the proxy identifies itself in X-Serverless-Authorization. The caller's header Authorization is unchanged:
     https://cloud.google.com/run/docs/securing/identity-aware-proxy-cloud-run#known_limitations
     """
     headers.pairs = [pair for pair in headers.pairs if pair[0].lower() != "proxy-authorization"]

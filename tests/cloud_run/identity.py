@@ -21,7 +21,7 @@ AUTHORIZATION = "Authorization"
 
 
 class Google(Issuer):
-    """A fake of Google as an OpenID provider, with tokens of people and of service accounts."""
+    """A fake of Google as an OpenID provider, which issues tokens for people and for service accounts."""
 
     def identity_token(self, email: str, audience: str, **changed: Any) -> str:
         """Return an account's token: https://cloud.google.com/docs/authentication/token-types#id."""
@@ -31,7 +31,7 @@ class Google(Issuer):
 
 
 class Refused(Exception):
-    """Raised if Cloud Run itself refuses the caller, with the HTTP status."""
+    """Raised if Cloud Run itself refuses a caller. It has the HTTP status of the response."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
@@ -41,9 +41,10 @@ class Refused(Exception):
 def admit(
     headers: Headers, google: Google, audiences: Collection[str], invokers: Collection[str], *, strip: bool = True
 ) -> None:
-    """Check the caller and remove the token's signature, in place; raises Refused.
+    """Check the caller, and remove the token's signature from `headers`. Raises Refused.
 
-    Cloud Run removes the signature of some tokens in `Authorization` and leaves it in others; `strip` chooses.
+    Cloud Run removes the signature of some tokens in `Authorization`, and leaves it in others. `strip` says whether it
+    is removed here.
 
     If `X-Serverless-Authorization` is present, only it is checked, and `Authorization` is forwarded unchanged:
     https://cloud.google.com/run/docs/authenticating/service-to-service#acquire-token. For a service that all users may

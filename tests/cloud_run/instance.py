@@ -19,7 +19,7 @@ START_SECONDS = 240.0
 """Time for which the default start-up probe tries to connect to the port:
 https://cloud.google.com/run/docs/configuring/healthchecks."""
 GRACE_SECONDS = 10.0
-"""Seconds from SIGTERM to SIGKILL."""
+"""Seconds that an instance has to end after SIGTERM. Then it gets SIGKILL."""
 CLOCK = Path(__file__).parent / "clock"
 
 
@@ -78,17 +78,17 @@ class Instance:
 
     @property
     def process(self) -> psutil.Process:
-        """The process that was started; the worker is its child."""
+        """The process of the functions framework that was started. Its child, the worker, handles the requests."""
         return psutil.Process(self._process.pid)
 
     def enter(self) -> None:
-        """A request begins: the process continues."""
+        """Count a request that begins, and let the process continue if it was stopped."""
         with self._lock:
             self.in_flight += 1
             self._signal(signal.SIGCONT)
 
     def leave(self) -> None:
-        """A request has ended; after the last one the process is stopped."""
+        """Count the end of a request. If no other request is running, stop the process."""
         with self._lock:
             self.in_flight -= 1
             if not self.in_flight and not self.ending:
@@ -99,9 +99,9 @@ class Instance:
             os.killpg(self._process.pid, number)
 
     def end(self) -> bool:
-        """Send SIGTERM, then SIGKILL after ten seconds.
+        """Send SIGTERM. If the process has not ended after ten seconds, send SIGKILL.
 
-        Return whether SIGTERM sufficed. The instance has CPU time until then.
+        Return whether the process has ended after SIGTERM. It has CPU time during the ten seconds.
         """
         with self._lock:
             self.ending = True

@@ -14,7 +14,7 @@ from tests.cloud_run.instance import HOST
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer to a client, and whether the platform or the function sent it."""
+    """An HTTP response to a client. `of_platform` says whether the platform (Cloud Run) or the function sent it."""
 
     status: int
     body: bytes = b""
@@ -25,12 +25,13 @@ class Answer:
 def http_server(
     answer: Callable[[str, str, Headers, bytes], Answer], port: int = 0, tls: ssl.SSLContext | None = None
 ) -> ThreadingHTTPServer:
-    """A server on loopback that answers each request with the result of `answer`."""
+    """Return an HTTP server on loopback. It answers each request with the result of `answer`."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
-        # Head and body in one segment: if the body of a refusal comes separately, the Pub/Sub emulator may not read it,
-        # and then it never delivers this message again.
+        # Buffer the output, so that the head and the body of a response are sent in one TCP segment. If the body of a
+        # refusal came separately, the Pub/Sub emulator might not read it, and would then never deliver the message
+        # again.
         wbufsize = -1
 
         def setup(self) -> None:
@@ -38,7 +39,7 @@ def http_server(
             self.request.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
         def handle(self) -> None:
-            with suppress(OSError):  # a client that does not trust the certificate disconnects
+            with suppress(OSError):  # a client disconnects if it does not trust the certificate
                 super().handle()
 
         def _answer(self) -> None:

@@ -70,7 +70,7 @@ class OAuthDeployment:
 
 @contextmanager
 def oauth_deployment(emulator: str) -> Iterator[OAuthDeployment]:
-    """Start a deployment for the context; at its end print the last log lines of the functions."""
+    """Start a deployment for the `with` block. At the end of the block, print the last log lines of the functions."""
     with server_directory() as home:
         production = Production(home, emulator)
         deployment = OAuthDeployment(production, home)

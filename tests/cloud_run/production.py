@@ -1,4 +1,6 @@
-"""The deployment that Terraform makes, on loopback. Its services are local; the functions are unchanged.
+"""A deployment on loopback that has the parts of the deployment that Terraform creates.
+
+The functions are unchanged. Google's services are replaced by local ones.
 
 The parts are the Pub/Sub emulator, PostgreSQL behind the protocol of the Cloud SQL Connector, fakes of Vertex AI and of
 a metadata server, and each function behind Cloud Run's front end.
@@ -37,7 +39,10 @@ HOUR = 3600
 
 
 class Production:
-    """The complete deployment; `close` ends it. An `mcp` with another way of authentication is started on first use."""
+    """The complete deployment, which runs until `close` is called.
+
+    A function `mcp` with another way of authentication is started when a test first uses it.
+    """
 
     def __init__(self, home: Path, emulator: str) -> None:
         self._exits = ExitStack()
@@ -61,7 +66,7 @@ class Production:
             for target in ("ingest", "dead_letter")
         )
         self.push = enter(Push(self.ingest).serving())
-        with pytest.MonkeyPatch.context() as patch:  # only here: later processes use other queues
+        with pytest.MonkeyPatch.context() as patch:  # not longer: later processes use other queues
             patch.setenv("PUBSUB_EMULATOR_HOST", emulator)
             local_emulator.prepare(
                 emulator, self.push.url, enter(Push(self.dead_letter).serving()).url, ack_deadline_seconds=30
@@ -82,7 +87,7 @@ class Production:
             connection.close()
 
     def service(self, target: str, settings: dict[str, str], invokers: list[str], **deployed: Any) -> Service:
-        """Return a function with these and the common settings, behind its front end."""
+        """Return a function behind Cloud Run's front end. It has the common settings and `settings`."""
         environment = {
             "MNEMOSYNE_INSTANCE_CONNECTION_NAME": INSTANCE,
             "MNEMOSYNE_DB_NAME": postgres.DATABASE,
@@ -106,7 +111,7 @@ class Production:
         return self._exits.enter_context(Service(deployment).serving())
 
     def mcp(self, mode: str = "iam", *, iap: bool = False) -> Service:
-        """Return `mcp` with that way of authentication, optionally behind Identity-Aware Proxy."""
+        """Return the function `mcp` with this way of authentication, if `iap` is true behind Identity-Aware Proxy."""
         if (mode, iap) not in self._mcps:
             settings = {
                 "MNEMOSYNE_AUTH_MODE": mode,
@@ -120,7 +125,7 @@ class Production:
         return self._mcps[mode, iap]
 
     def client(self, mode: str = "iam", *, iap: bool = False) -> "Client":
-        """Return a client with a credential of that mode."""
+        """Return a client of `mcp(mode, iap=iap)` with a credential that this mode accepts."""
         return Client(self.mcp(mode, iap=iap), self._credential(mode))
 
     def _credential(self, mode: str) -> Callable[[], str]:

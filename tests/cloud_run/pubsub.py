@@ -1,4 +1,4 @@
-"""A push subscription's identity, which the emulator does not send."""
+"""The identity token that Pub/Sub sends with each push, and that the Pub/Sub emulator does not send."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ PUSH_ACCOUNT = "mnemosyne-push@test-project.iam.gserviceaccount.com"
 
 
 class Push:
-    """Proxy between the emulator and a service that signs each push, like Pub/Sub for a subscription with OIDC.
+    """Proxy between the emulator and a service. It adds an identity token to each push, as Pub/Sub does with OIDC.
 
     https://cloud.google.com/pubsub/docs/authenticate-push-subscriptions#jwt-format: account and audience are those of
     the subscription.
@@ -32,6 +32,6 @@ class Push:
 
     @contextmanager
     def serving(self) -> Iterator["Push"]:
-        """Push until the context ends."""
+        """Forward pushes until the `with` block ends."""
         with served(self._http):
             yield self

@@ -47,7 +47,7 @@ DEPLOYED = {
     "import_object": Limits(concurrency=2, timeout_seconds=600, max_instances=2),
     "migrate": Limits(concurrency=8, timeout_seconds=3600, max_instances=1),
 }
-"""The defaults of a deployment. A test compares them with Terraform's plan."""
+"""The limits that the functions of a deployment have by default. A test compares them with Terraform's plan."""
 
 
 @dataclass(frozen=True)
@@ -71,12 +71,12 @@ class Deployment:
 
     @property
     def name(self) -> str:
-        """The name of the service."""
+        """The name of the Cloud Run service."""
         return service_name(self.target)
 
 
 def service_name(target: str) -> str:
-    """The deployment's name of the service."""
+    """Return the name that the deployment gives the Cloud Run service of a function."""
     return f"mnemosyne-{target.replace('_', '-')}"
 
 
@@ -86,7 +86,7 @@ def deterministic_url(target: str) -> str:
 
 
 def hashed_url(target: str) -> str:
-    """Return the other address of the same service."""
+    """Return the second address of the service, which contains a hash."""
     return f"https://{service_name(target)}-a1b2c3d4e5-ew.a.run.app"
 
 
@@ -105,7 +105,8 @@ class Service:
         self.instances: list[Instance] = []
         self._starting = 0
         self._room = threading.Condition()
-        # One thread starts all instances, because an instance ends with the thread that started it.
+        # One thread, which runs as long as the service, starts all instances. An instance ends when the thread ends
+        # that has started it.
         self._starter = ThreadPoolExecutor(1)
         self.client_address = CLIENT_ADDRESS
         self._http = http_server(self.answer, deployment.port, deployment.tls)
@@ -114,14 +115,14 @@ class Service:
     # -- requests
 
     def answer(self, method: str, path: str, headers: Headers, body: bytes) -> Answer:
-        """The answer to a client."""
+        """Return the response to a client's request, and count it in `answers`."""
         answer = self._answer(method, path, headers, body)
         self.answers[answer.status, answer.of_platform] += 1
         return answer
 
     def _answer(self, method: str, path: str, headers: Headers, body: bytes) -> Answer:
         if path.partition("?")[0].endswith("z"):
-            # Never reaches the service: https://cloud.google.com/run/docs/known-issues#ah
+            # Cloud Run does not forward such paths: https://cloud.google.com/run/docs/known-issues#ah
             return Answer(404, b"<title>Error 404 (Not Found)!!1</title>")
         deployment = self.deployment
         audiences = deterministic_url(deployment.target), hashed_url(deployment.target)
@@ -169,7 +170,7 @@ class Service:
     # -- instances
 
     def _instance(self) -> Instance | None:
-        """Return an instance that can take one more request; None if none can in time."""
+        """Return an instance that can take one more request. Return None if there is none after PENDING_SECONDS."""
         deadline = time.monotonic() + PENDING_SECONDS
         with self._room:
             while True:
@@ -199,18 +200,18 @@ class Service:
             self._room.notify_all()
 
     def add_instance(self) -> None:
-        """Scale up by one."""
+        """Start one more instance, and wait until it accepts requests."""
         with self._room:
             before = len(self.instances)
             self._start()
             assert self._room.wait_for(lambda: len(self.instances) > before, PENDING_SECONDS), "no instance came up"
 
     def end_instance(self) -> bool:
-        """Stop the oldest instance: it gets no new request. Return whether it ended within ten seconds."""
+        """End the oldest instance, which gets no new requests. Return whether it has ended within ten seconds."""
         return self._taken().end()
 
     def crash_instance(self) -> None:
-        """Kill the oldest instance with its running requests."""
+        """Kill the oldest instance, although requests are running in it."""
         self._taken().crash()
 
     def _taken(self) -> Instance:
@@ -220,7 +221,7 @@ class Service:
 
     @contextmanager
     def serving(self) -> Iterator["Service"]:
-        """Serve until the context ends; the first instance comes with the first request."""
+        """Serve until the `with` block ends. The first instance is started for the first request."""
         try:
             with served(self._http):
                 yield self

@@ -1,7 +1,7 @@
 """Python imports this module at start. It sets the clocks of the process ahead by the number of seconds in a file.
 
-The file is read at each call of a clock, so that an hour has passed for an instance that was stopped and continues.
-The wall clock and the monotonic clock are both moved.
+The file is read each time that the process asks for the time. So if a test writes 3600 to the file while an instance is
+stopped, an hour has passed for this instance when it continues. The wall clock and the monotonic clock are both moved.
 """
 
 import os
