@@ -15,12 +15,18 @@ JS = Path(__file__).parent / "js"
 
 @pytest.fixture(scope="session")
 def javascript(pytestconfig: pytest.Config) -> str:
-    """A PATH with a recent `node` and the packages; skips the test with a reason if Node.js is missing."""
+    """A value of PATH with a recent `node` and the commands of the npm packages.
+
+    Skip the test with a reason if Node.js is missing.
+    """
     return install_javascript(nightly=selects_nightly(pytestconfig))
 
 
 def install_javascript(*, nightly: bool = False) -> str:
-    """Return the same PATH without a fixture, with the packages of nightly tests only if `nightly` is true."""
+    """Install the npm packages, and return the value of PATH that the fixture `javascript` returns.
+
+    The packages of nightly tests are installed only if `nightly` is true.
+    """
     if shutil.which("npm") is None:
         pytest.skip("NOT TESTED: Node.js is not installed, so no JavaScript client is driven")
     # Two test workers may install at the same time, and npm does not support that in one directory.

@@ -75,7 +75,8 @@ def test_spoken_and_written_text_is_stored_completely_and_other_events_are_not(
 ) -> None:
     before = _count(dev)
     result = _run(adk, "awkward", dev.url)
-    # a\ufffdb, three parts of the long text, the spoken text, and three more: late, spoken and changed
+    # The eight memories: the text a\ufffdb, three parts of the long text, the spoken text, and three further events
+    # (late, spoken and changed).
     assert _count(dev) - before == 8
     assert result["again"] == ["Told, deleted, told."] * 2
     assert result["asked"], "a query may have the characters that are replaced in stored text"

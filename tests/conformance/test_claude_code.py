@@ -1,4 +1,4 @@
-"""The plugin for Claude Code: in the real client with a scripted model, and by replayed hooks."""
+"""The plugin for Claude Code, in the real client with a scripted model, and with hooks that the test calls itself."""
 
 import json
 import os
@@ -94,7 +94,7 @@ def test_the_client_continues_if_the_server_is_unavailable(claude: Path, api: Me
 
 
 def _filled(value: Any, event: dict[str, Any]) -> Any:
-    """Replace `${path}` in the input with the event's value, once, as the client does."""
+    """Replace each `${name}` in the input with the event's value, once, as the client does."""
     if isinstance(value, dict):
         return {name: _filled(item, event) for name, item in value.items()}
     return re.sub(r"\$\{(\w+)\}", lambda match: str(event.get(match[1], "")), value)

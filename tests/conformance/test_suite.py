@@ -1,7 +1,8 @@
 """The official MCP conformance suites, with all scenarios of both protocol versions.
 
-The suites test two servers: our HTTP layers with the tools, resources and prompts that the suites expect, and the
-product as it is deployed, which has none of these. Expected failures are listed with their reasons, and must fail.
+The suites test two servers. The first (the target) has this project's HTTP layers with the tools, resources and prompts
+that the suites expect. The second is the product as it is deployed, which has none of these. Expected failures are
+listed with their reasons, and must fail.
 """
 
 import os
@@ -44,7 +45,7 @@ def _passed(printed: str) -> set[str]:
 
 @pytest.fixture(scope="module")
 def target() -> Iterator[str]:
-    """The address of the target."""
+    """The address of the server with the suites' fixtures."""
     port = free_port()
     command = [sys.executable, "-m", "tests.conformance.target.server", str(port)]
     path = os.pathsep.join(str(ROOT / directory) for directory in ("functions", "."))
@@ -76,7 +77,7 @@ def test_the_fixtures_pass_all_of_2025_11_25_except_what_needs_a_session(target:
     _run(SUITE, javascript, target, "handshake", "--suite", "all", "--spec-version", "2025-11-25")
 
 
-@pytest.mark.nightly  # the scenarios of the same revision in an older release
+@pytest.mark.nightly  # an older release of the suite, with the scenarios of the same revision of MCP
 def test_the_fixtures_pass_all_of_the_earlier_suite_except_what_needs_a_session(target: str, javascript: str) -> None:
     _run(EARLIER_SUITE, javascript, target, "handshake", "--suite", "all")
 
@@ -88,7 +89,8 @@ def test_the_product_passes_all_scenarios_that_do_not_need_the_suite_s_fixtures(
     assert {"tools-list", "resources-list", "prompts-list", "caching", "dns-rebinding-protection"} <= passed
 
 
-# Each starts Node.js. The requirements of the newest revision contain the lists, and the fixtures pass ping.
+# By day only one scenario is run, because each one starts Node.js. The requirements of the newest revision (above)
+# contain the scenarios of the lists, and the server with the fixtures passes ping.
 @pytest.mark.parametrize(
     "scenario",
     [

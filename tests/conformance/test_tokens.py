@@ -32,7 +32,7 @@ def _tokens(javascript: str, *texts: str) -> list[int]:
 
 
 def test_the_list_of_tools_has_at_most_2_000_tokens(javascript: str) -> None:
-    # `_meta` is not for the model: https://modelcontextprotocol.io/specification/2025-11-25/basic#_meta
+    # `_meta` is not sent to the model: https://modelcontextprotocol.io/specification/2025-11-25/basic#_meta
     listed = [
         tool.listing.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"meta"}) for tool in TOOLS
     ]

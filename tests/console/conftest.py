@@ -19,7 +19,7 @@ from tests.console.tab import Tab
 DESKTOP = (1280, 900)
 """Size of the window, in pixels."""
 ARTEFACTS = os.environ.get("CONSOLE_SCREENSHOTS", "")
-"""A directory for a picture of each page; none is kept without it."""
+"""Directory in which the tests save a picture of each page. If it is not set, no pictures are saved."""
 
 
 NOTES = ("Ada prefers oolong to coffee.", "The oolong is on shelf 7.", "Bob rows.")
@@ -75,7 +75,8 @@ def renew(browser: Chromium) -> None:
     driver.switch_to.new_window("tab")
     (tab,) = {*driver.window_handles} - {*before}
     if address.hostname == "127.0.0.1":
-        # The previous tab's process has compiled the console's scripts. It ends unless another tab has the same host.
+        # Open an address of the same host in the new tab. Otherwise the process of the previous tab would end with its
+        # last tab, and another process would have to compile the console's scripts again.
         with suppress(WebDriverException):  # the server may have ended
             driver.get(f"http://{address.netloc}/console/none/none")
     for handle in before:
@@ -85,7 +86,8 @@ def renew(browser: Chromium) -> None:
     driver.set_window_size(*DESKTOP)
     driver.execute_cdp_cmd("Network.clearBrowserCookies", {})
     driver.execute_cdp_cmd("Storage.clearDataForOrigin", {"origin": "*", "storageTypes": "all"})
-    # The complete browser, unlike the headless shell, allows this to a page that the user has clicked.
+    # Allow writing to the clipboard. The complete browser would allow it to a page that the user has clicked, but the
+    # headless shell would not.
     driver.execute_cdp_cmd("Browser.grantPermissions", {"permissions": ["clipboardSanitizedWrite"]})
     browser.console()
 
@@ -106,7 +108,7 @@ def fresh(_shared_browser: Chromium) -> Chromium:
 
 @pytest.fixture
 def second_tag(system: ConsoleServer) -> Iterator[None]:
-    """A memory with a tag that no other memory has."""
+    """Store a memory with a tag that no other memory has."""
     memory_id = system.outcome(system.ingest("A cup.", tags=["cup"]))["memory_id"]
     yield
     system.call("delete_memory", {"id": memory_id})

@@ -1,4 +1,4 @@
-"""Every control of a page, activated by mouse, touch and keyboard; the page's own actions do not run."""
+"""Activate every control of a page by mouse, touch and keyboard, without the effect that the control usually has."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -6,9 +6,9 @@ from contextlib import suppress
 from tests.chromium import Chromium
 from tests.waiting import wait_until
 
-# Lists the visible controls within the elements of a selector, except those that another control stands for: radio
-# buttons and tabs that arrow keys reach, and tags on phones, which are text. Records each click of a person, and
-# prevents its effect.
+# Lists the visible controls within the elements of a selector. Controls that need not be reached one by one are left
+# out: radio buttons and tabs that arrow keys reach, and tags on phones, which are text. Also records each click that is
+# made by a pointer or key, and prevents its effect.
 WATCH = """
 const [scope] = arguments;
 const all = "a[href], button, summary, input, select, textarea, [tabindex]";
@@ -38,7 +38,7 @@ addEventListener("focusin", ({ target }) => window.isTyped(target) && note(targe
 addEventListener("mousedown", (event) => event.target.matches("select") && event.preventDefault(), options);
 return window.controls.map((one) => (one.ariaLabel || one.textContent.trim() || one.id || one.outerHTML).slice(0, 60));
 """
-# The point of a control that a pointer would hit, or null if another element covers it.
+# Returns the middle of a control, where a pointer would hit it. Returns null if another element covers this point.
 _FIND_POINT = """
 const pointOf = (one) => {
   const seen = one.closest("label") ?? one;
@@ -58,7 +58,7 @@ const isBox = one.matches("input[type=checkbox], input[type=radio]");
 const isComplete = window.controls.every((_, index) => window.activated.has(index));
 return [window.controls.indexOf(one), isBox, window.isTyped(one), isComplete];
 """
-# Makes Tab start at the beginning of a part of the page.
+# Moves the focus, so that the next Tab goes to the first control in a part of the page.
 START = """
 const part = document.querySelector(arguments[0]);
 document.activeElement.blur();
@@ -71,9 +71,10 @@ if (part !== document.body) {
 SKIP = "Skip to content"
 """The link that is visible only while it has the focus."""
 DATE_STOPS = 12
-"""Additional stops of Tab within fields for dates."""
+"""Allowed additional presses of Tab, because Tab also stops within the fields for dates."""
 ROUNDS = 2
-"""A control is pressed again if it was missed: it may have been covered until the page was drawn again."""
+"""Number of times that a control is pressed if it gets no click. At the first press, another element may have covered
+it, because the page had not been drawn again."""
 KEYS = {"Tab": (9, ""), "Enter": (13, "\r"), " ": (32, " ")}
 
 

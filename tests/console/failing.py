@@ -2,7 +2,7 @@
 
 from tests.chromium import Chromium
 
-# The server refuses the calls of a tool with a status, until `isCalm` is true.
+# Lets all calls of a tool fail with an HTTP status, as if the server refused them, until `isCalm` is true.
 REFUSE = """
 const [tool, status] = arguments;
 const real = window.fetch;
@@ -11,7 +11,7 @@ window.fetch = (...asked) =>
   (!window.isCalm && asked[1]?.body?.includes?.(tool)
     ? Promise.resolve(new Response(JSON.stringify(error), { status })) : real(...asked));
 """
-# The server refuses the calls of a tool with the status 503 at once, but the body arrives after a second and a half.
+# Lets all calls of a tool fail with the status 503. The status arrives at once, and the body a second and a half later.
 REFUSE_SLOWLY = """
 const [tool] = arguments;
 const real = window.fetch;
@@ -22,7 +22,7 @@ window.fetch = (...asked) =>
   (!window.isCalm && asked[1]?.body?.includes?.(tool)
     ? Promise.resolve(new Response(slowly(), { status: 503 })) : real(...asked));
 """
-# The server refuses the second call of a tool, and carries out the others.
+# Lets the second call of a tool fail. All other calls go to the server.
 REFUSE_THE_SECOND = """
 const [tool] = arguments;
 const real = window.fetch;

@@ -1,10 +1,10 @@
-"""Answers of the server that wait until a test releases them."""
+"""Hold back an answer of the server until a test releases it."""
 
 from tests.chromium import Chromium
 from tests.waiting import wait_until
 
-# The first answer of a tool waits for `release`, which ends when the page has handled the answer. With an error, the
-# server refuses the call instead.
+# Holds back the first answer of a tool until the test calls `release`, which returns when the page has handled the
+# answer. If the script gets an error message, the page gets this error instead of the answer.
 HOLD = """
 const [tool, message] = arguments;
 const real = window.fetch;
@@ -28,7 +28,10 @@ release().then(() => requestAnimationFrame(() => requestAnimationFrame(() => don
 
 
 def hold(browser: Chromium, tool: str, error: str = "") -> None:
-    """Hold the next answer of a tool. With `error`, the answer is an error with this message."""
+    """Hold back the next answer of a tool.
+
+    If `error` is given, the page then gets an error with this message instead.
+    """
     browser.driver.execute_script(HOLD, tool, error)
 
 

@@ -3,8 +3,9 @@
 from tests.chromium import Chromium
 from tests.console.person import press, shows, type_into
 
-# The server refuses the token in use, like an expired one, and accepts every other token. If the script gets the name
-# of a tool, the token expires with the first call of this tool, because the page also calls others by itself.
+# Lets all calls with the page's present token fail, as if the token had expired. Calls with other tokens go to the
+# server. If the script gets the name of a tool, the token expires only at the first call of this tool, because the page
+# also calls other tools without an action of the person.
 REFUSE_ONE_TOKEN = """
 const [tool] = arguments;
 const real = window.fetch;

@@ -11,7 +11,8 @@ PAGES = [
     "/audit", "/", "/?q=oolong", "/?q=zzqqx", "/?tags=nothing", "/memories/FIRST", "/memories/FIRST/edit", "/add",
     "/tags", "/activity", "/overview", "/import", "/forget", "/connect",
 ]  # fmt: skip
-"""Paths of all pages. FIRST is the id of the oldest memory. The audit trail is first, while it has few events."""
+"""Paths of all pages. FIRST is the id of the oldest memory. The audit trail is the first page, because it has only few
+events at that time."""
 IS_COMPLETE = "return Boolean(document.querySelector('main h1')) && !document.querySelector('.loading')"
 DIALOGS = {
     "/": [
@@ -33,7 +34,7 @@ DIALOGS = {
         ]
     ],
 }
-"""What opens each dialog of a page: keys, and XPaths of elements to click."""
+"""The dialogs of each page. Each dialog is opened by a list of keys to press and of XPaths of elements to click."""
 
 
 def set_width(browser: Chromium, width: int) -> None:
@@ -52,7 +53,7 @@ def open_page(browser: Chromium, site: str, system: DevServer, path: str) -> str
 
 
 def press_opener(browser: Chromium, opener: str) -> None:
-    """Press a key, or click the element of an XPath."""
+    """Press the key `opener` or, if it is an XPath, click its element."""
     if len(opener) == 1:
         keys(browser, opener)
         return

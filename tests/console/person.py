@@ -14,7 +14,8 @@ from tests.waiting import wait_until
 
 SPECIAL_KEY = re.compile("[\ue000-\uf8ff]")
 """Keys such as Enter, which WebDriver represents by characters for private use."""
-# Drops a file as the file manager does: https://github.com/SeleniumHQ/selenium/issues/1421 offers no way.
+# Drops a file on the page, as from a file manager. Selenium cannot do this:
+# https://github.com/SeleniumHQ/selenium/issues/1421
 DROP = """
 const [place, name, text] = arguments;
 const held = new DataTransfer();
@@ -32,7 +33,8 @@ const every = (path) => {
 const shown = (path) => every(path).filter(isShown);
 """
 FIND = f"{SHOWN} return shown(arguments[0]).slice(0, 1);"
-# The first visible element, or null while it moves, for example because the page shows more above it.
+# Returns the first visible element. Returns null while the element moves, for example because the page shows more
+# content above it.
 FIND_AT_REST = f"""
 {SHOWN}
 const [path, done] = arguments;
@@ -90,7 +92,10 @@ def reads(browser: Chromium, selector: str, text: str) -> None:
 
 
 def type_into(browser: Chromium, id_: str, text: str) -> None:
-    """Replace the text of a field. Of the letters, only the last one is a key press, because a press takes time."""
+    """Replace the text of a field.
+
+    Only the last letter is typed by a key press. The letters before it are inserted in one step, to save time.
+    """
     field = find(browser, f"#{id_}")
     browser.driver.execute_script("arguments[0].focus(); arguments[0].select()", field)
     letters = len(SPECIAL_KEY.split(text, maxsplit=1)[0])
@@ -135,7 +140,7 @@ def wait_for_titles(browser: Chromium, *expected: str) -> None:
 
 
 def click_row(browser: Chromium, place: int) -> None:
-    """Click the row at a place of the list, also if the list is drawn again meanwhile."""
+    """Click the row with this index in the list, also if the list is drawn again meanwhile."""
 
     def is_clicked() -> bool:
         browser.driver.find_elements(By.CSS_SELECTOR, ".row-link")[place].click()

@@ -24,11 +24,14 @@ from tests.mcp_client import TIMESTAMP
 from tests.shared_database import SharedDatabase
 
 MOST_MEMORIES = 100
-"""Memories that one call takes."""
+"""Maximum number of memories that a tool accepts in one call."""
 
 
 class ConsoleServer(DevServer):
-    """A running `mnemosyne dev`. A command takes a second or more; what commands store, tests store directly."""
+    """A running `mnemosyne dev`, with direct access to its database.
+
+    Tests store directly what commands of an operator would store, because a command takes a second or more.
+    """
 
     @cached_property
     def _cluster(self) -> postgres.EmbeddedPostgres:
@@ -41,7 +44,7 @@ class ConsoleServer(DevServer):
 
     @cached_property
     def owner(self) -> OwnerStores:
-        """What the operator's commands store, such as API keys."""
+        """The stores to which the operator's commands write, such as the store of API keys."""
         return OwnerStores(self.database.connect_as_owner)
 
     def memories(self, namespace: str = "default") -> MemoryStore:
@@ -106,7 +109,7 @@ class ConsoleServer(DevServer):
 
 @contextmanager
 def serving(*arguments: str) -> Iterator[ConsoleServer]:
-    """Run `mnemosyne dev` with these arguments in a new directory, until the context ends."""
+    """Run `mnemosyne dev` with these arguments in a new directory, until the `with` block ends."""
     with (
         tempfile.TemporaryDirectory(prefix="mnemosyne-dev-") as directory,
         closing(ConsoleServer(Path(directory))) as server,

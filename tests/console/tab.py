@@ -1,4 +1,4 @@
-"""The browser's tab. The browser itself reads the text of a page."""
+"""A tab of the browser, in which a script reads the text of the page."""
 
 from tests.chromium import Chromium
 
@@ -11,7 +11,7 @@ _TEXT = f"{PLAIN_TEXT} return plainText(document.body);"
 
 
 class Tab(Chromium):
-    """A tab. Reading its text takes a millisecond of CPU time, and fifty with WebDriver's own command."""
+    """A tab of the browser. Reading its text takes a millisecond of CPU time; WebDriver's own command takes fifty."""
 
     @property
     def text(self) -> str:

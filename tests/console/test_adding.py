@@ -14,7 +14,7 @@ from tests.waiting import wait_until
 PARAGRAPHS = "Eve plays chess on Mondays.\n\nFay plays go on Fridays."
 LIST = "- Gil bakes bread.\n- Hal bakes cakes.\n- Ivy bakes pies."
 
-# Drags a text over the content's field and drops it, and returns whether the page has prevented what the browser does.
+# Drops a text on the field for the content. Returns whether the page has prevented the browser's usual action.
 DROP_TEXT = """
 const data = new DataTransfer();
 data.setData("text/plain", "Half a thought");
@@ -23,7 +23,7 @@ const events = ["dragover", "drop"].map((name) => new DragEvent(name, options));
 for (const event of events) document.querySelector("#content").dispatchEvent(event);
 return events.some(({ defaultPrevented }) => defaultPrevented);
 """
-# Drops a file on the page, and returns whether the page has prevented that the browser opens the file.
+# Drops a file on the page. Returns whether the page has prevented that the browser opens the file.
 DROP_FILE = """
 const data = new DataTransfer();
 data.items.add(new File(["Eve plays chess."], "eve.txt"));

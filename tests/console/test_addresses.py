@@ -29,7 +29,7 @@ const row = document.querySelectorAll(".row-link")[arguments[0]];
 row.scrollIntoView({block: "center"});
 return [row.href, scrollY];
 """
-# The answer of the first search waits until the test releases it.
+# Holds back the answer of the first search until the test releases it.
 HOLD_FIRST_SEARCH = """
 const real = window.fetch;
 let held = false;
@@ -62,7 +62,7 @@ def test_an_address_with_an_invalid_date_shows_an_error(site: str, browser: Chro
     shows(browser, "must be YYYY-MM-DD")
 
 
-# The server answers one tool with an empty result.
+# Lets all calls of one tool have an empty result.
 ANSWER_NOTHING = """
 const [tool] = arguments;
 const real = window.fetch;
@@ -161,7 +161,8 @@ def test_a_restored_list_does_not_show_deleted_memories(system: DevServer, site:
     shows(browser, "No memories match")
 
 
-# Presses r on the page of a memory in the moment in which the browser has its elements but has not shown them yet.
+# Presses the key r on the page of a memory as early as possible: when the elements of the page exist, but the browser
+# has not drawn them yet.
 PRESS_AT_ONCE = """
 new MutationObserver((_, observer) => {
   const page = document.querySelector(".sheet");
@@ -181,7 +182,8 @@ def test_a_key_works_as_soon_as_a_page_is_visible(site: str, browser: Chromium) 
     assert "Replace" in browser.driver.find_element(By.CSS_SELECTOR, "dialog[open] h2").text
 
 
-# Clicks a link in the moment in which the browser has it but has not shown it yet, and counts the loaded documents.
+# Clicks a link as early as possible: when it exists, but the browser has not drawn it yet. Also counts the documents
+# that are loaded.
 CLICK_AT_ONCE = """
 sessionStorage.documents = Number(sessionStorage.documents ?? 0) + 1;
 new MutationObserver((_, observer) => {

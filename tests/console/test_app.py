@@ -28,7 +28,7 @@ Keep = Callable[[Chromium, str], None]
 PAGE = b"""<!doctype html><title>host</title><body style="margin:0">
 <iframe sandbox="allow-scripts" style="width:100%;border:0;height:100px"></iframe>
 <script type="module" src="/host.js"></script>"""
-# The answers to get_memory wait until the test releases them, in the order that it chooses.
+# Holds back the answers to get_memory. The test releases them in the order that it chooses.
 HOLD = """
 const real = window.fetch;
 window.held = [];
@@ -92,7 +92,10 @@ def host(system: DevServer, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 def _open(
     browser: Chromium, host: str, tool: str, theme: str = "light", result: Any = None, **arguments: Any
 ) -> dict[str, Any]:
-    """Open the host with a call or a result of the tool; return the data of the host, with the focus in the view."""
+    """Open the host's page, which shows the view for a call or a result of the tool. Return the data of the host.
+
+    Afterwards the browser's commands go to the frame of the view.
+    """
     browser.driver.switch_to.default_content()
     query = {"tool": tool, "arguments": json.dumps(arguments), "theme": theme}
     query |= {"result": json.dumps(result)} if result else {}

@@ -44,12 +44,13 @@ def _violations(browser: Chromium, **options: Any) -> list[Any]:
 
 
 def _emulate(browser: Chromium, **features: str) -> None:
-    """Give the pages these media features. All other media features keep their usual values."""
+    """Set these CSS media features for the pages. All other media features get their usual values."""
     arguments = {"features": [{"name": name, "value": value} for name, value in features.items()]}
     browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", arguments)
 
 
-# In forced colours the system chooses the colours of both themes, and a size does not depend on the theme.
+# These tests need the dark theme only at night: in forced colours, the system chooses the colours of both themes, and
+# sizes do not depend on the theme.
 BY_NIGHT_IN_DARK = pytest.mark.parametrize(
     "themed",
     [pytest.param(False, id="light"), pytest.param(True, id="dark", marks=pytest.mark.nightly)],
@@ -116,7 +117,7 @@ def test_axe_reports_no_problem_in_dialogs(
 
 FORCED = {"forced-colors": "active", "prefers-reduced-motion": "reduce"}
 CHECKED_BY_DAY = ("/", "/memories/FIRST")
-"""Pages that axe-core checks in forced colours by day. It checks the others in the light theme."""
+"""Pages that axe-core checks in forced colours by day. By day, it checks the other pages only in the light theme."""
 MOVING = """
 const style = (one) => ["", "::before", "::after"].map((part) => getComputedStyle(one, part || null));
 const isLong = (durations) => durations.split(",").some((duration) => parseFloat(duration) > 0);
@@ -124,7 +125,8 @@ const isAnimated = (css) => css.animationName !== "none" && isLong(css.animation
 const moves = (css) => isLong(css.transitionDuration) || isAnimated(css);
 return [...document.querySelectorAll("body *")].filter((one) => style(one).some(moves)).map((one) => one.outerHTML);
 """
-# In forced colours the page's backgrounds are not shown, so a state needs a line, a check mark or another text.
+# Returns the elements whose state is marked by colour only. In forced colours the page's background colours are not
+# shown, so a state must also be marked by a line, a check mark or a text.
 COLOUR_ONLY = """
 const LINES = ["outlineStyle", "borderTopStyle", "borderBottomStyle", "textDecorationLine"];
 const hasLine = (css) => LINES.some((name) => css[name] !== "none");
@@ -159,7 +161,8 @@ def test_axe_reports_no_problem_in_forced_colours(opened: OpenPage) -> None:
     set_width(browser, 1280)
     violations = _violations(browser)
     _emulate(browser, **{"prefers-color-scheme": theme})
-    # The system chooses text and background, and axe-core reads some of the page's own colours.
+    # Violations of the colour contrast do not count. The system chooses the colours of text and background, but
+    # axe-core reads some of the page's own colours instead.
     assert [violation for violation in violations if violation[0] != "color-contrast"] == []
 
 

@@ -97,7 +97,7 @@ def test_a_folder_is_imported_with_two_clicks_and_the_browser_s_dialog(
     (folder / ".trash" / "gone.md").write_text("A deleted note of the folder.")
     open_page(newcomer, "Import & export")
     find(newcomer, ".drop")
-    # The dialog of the system cannot be driven, so it is not opened.
+    # The file dialog of the operating system is not opened, because a test cannot operate it.
     newcomer.driver.execute_script(
         "document.getElementById('folder').addEventListener('click', (event) => event.preventDefault())"
     )

@@ -1,4 +1,4 @@
-"""Keys that a person presses while an input method composes letters belong to the input method."""
+"""While a person composes letters with an input method, keys control the input method and not the page."""
 
 import pytest
 from selenium.webdriver.common.by import By

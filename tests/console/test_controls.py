@@ -36,7 +36,7 @@ def _nightly(*shown: tuple[str, tuple[str, ...], str]) -> list[Any]:
 
 @pytest.fixture(scope="module")
 def two_tags(system: DevServer) -> DevServer:
-    """The system, with a memory with a tag that no other memory has."""
+    """The system, with an additional memory that has a tag of its own."""
     system.outcome(system.ingest("A cup.", tags=["cup"]))
     return system
 
@@ -45,7 +45,7 @@ def two_tags(system: DevServer) -> DevServer:
 def opened(
     two_tags: DevServer, site: str, browser: Chromium, path: str, openers: tuple[str, ...], scope: str
 ) -> Chromium:
-    """A page on which the openers were clicked."""
+    """The browser on the page `path`, after the elements or keys in `openers` were clicked or pressed."""
     set_width(browser, 1280)
     open_page(browser, site, two_tags, path)
     for opener in openers:

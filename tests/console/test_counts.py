@@ -8,7 +8,7 @@ from tests.console.server import ConsoleServer
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
-# The server counts `window.failed` failed requests, whatever it has.
+# Replaces the number of failed requests in the server's answers by `window.failed`.
 COUNT_FAILED = """
 const real = window.fetch;
 window.failed = 1;

@@ -1,4 +1,4 @@
-"""A page that could not be loaded is loaded by a button, and by itself after an outage."""
+"""A page that could not be loaded can be loaded again with a button. After an outage, it is loaded again by a timer."""
 
 import pytest
 from selenium.webdriver.common.by import By
@@ -41,10 +41,10 @@ PARTS = [
 def _open_refused(
     system: DevServer, site: str, browser: Chromium, path: str, script: str, *arguments: object, is_outage: bool = False
 ) -> None:
-    """Open a page whose calls a script refuses, and end the refusal when the page shows it.
+    """Open a page while a script lets its calls fail. When the page shows the error, let all calls succeed again.
 
-    The page is opened by a link on the page Connect, which calls no tool. After an outage, the page is loaded again
-    soon.
+    The page is opened by a link on the page Connect, which calls no tool. With `is_outage`, the console's timer, which
+    loads the page again after an outage, is shortened.
     """
     browser.open(f"{site}/connect")
     find(browser, "h1")
@@ -82,7 +82,10 @@ def test_a_page_that_was_opened_in_an_outage_is_loaded_after_it_without_a_click(
 def test_a_page_whose_error_arrives_after_the_end_of_the_outage_is_loaded_without_a_click(
     system: DevServer, site: str, browser: Chromium
 ) -> None:
-    """The history of the memory is read meanwhile, so the outage is over before the page shows its error."""
+    """The page reads the history of the memory successfully while its error is still arriving.
+
+    For the page, the outage is thus over before it shows the error.
+    """
     _open_refused(system, site, browser, "/memories/ID", REFUSE_SLOWLY, "get_memory", is_outage=True)
     reads(browser, "main", "Ada prefers oolong to coffee.")
 

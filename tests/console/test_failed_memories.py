@@ -7,7 +7,7 @@ from tests.console.person import click, find, press, shows, type_into
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
-# The first memory fails: the server answers about it as it does if the namespace has no room.
+# Lets the first memory fail: the server's answer about it is replaced by the answer for a namespace without room.
 FAIL_THE_FIRST = """
 const real = window.fetch;
 window.fetch = async (...asked) => {

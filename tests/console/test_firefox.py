@@ -23,7 +23,8 @@ BY_NIGHT = {
     "/import": "Drop files or a folder here",
     "/add": "Add a memory",
 }
-"""Pages, and a text on each. Tests of single actions also open the results and the page Add by day."""
+"""Pages that are tested only at night, each with a text on it. By day, the tests of single actions open the results and
+the page Add."""
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,6 @@ def test_after_a_deletion_the_focus_is_on_the_next_row(system: ConsoleServer, si
     keys(browser, "j", "j", Keys.DELETE)
     wait_for_titles(browser, names[0], names[2])
     wait_until(lambda: focused(browser).startswith(names[2]), "the next row has the focus")
-    keys(browser, Keys.DELETE, "j", Keys.DELETE)  # only the second one deletes
+    keys(browser, Keys.DELETE, "j", Keys.DELETE)  # only the second press of Delete deletes a memory
     wait_for_titles(browser, names[0])
     wait_until(lambda: focused(browser).startswith(names[0]), "the last row has the focus")

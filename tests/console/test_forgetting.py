@@ -1,4 +1,4 @@
-"""The page Forget: what would go is listed, and is gone after a confirmation."""
+"""The page Forget lists the memories that would be forgotten, and forgets them after a confirmation."""
 
 from uuid import UUID
 
@@ -14,7 +14,7 @@ from tests.waiting import wait_until
 
 LISTED = "return [...document.querySelectorAll('main section li a')].map((link) => link.textContent)"
 
-# Calls that forget wait until the test calls `release`.
+# Holds back the calls that forget memories until the test calls `release`.
 HOLD_FORGETTING = """
 const real = window.fetch;
 const released = new Promise((resolve) => { window.release = resolve; });

@@ -1,4 +1,4 @@
-"""Lists have no gaps after many new entries, such as those of a night with a hidden tab."""
+"""Lists have no gaps after many new entries, for example after a night in which the tab was hidden."""
 
 from datetime import UTC, datetime, timedelta
 

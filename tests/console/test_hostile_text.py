@@ -66,7 +66,7 @@ def test_stored_markup_and_control_characters_have_no_effect_on_the_page_of_a_me
     _has_no_effect(browser)
 
 
-# Without quotation marks and commas, which JSON and lists of tags would show in another form.
+# Markup without quotation marks and commas, because JSON and lists of tags would show these in another form.
 MARKUP = "<img src=x onerror=document.title='owned'><script>document.title='owned'</script>"
 SHOWN = """
 const fields = [...document.querySelectorAll("main :is(input, textarea), dialog input")].map((field) => field.value);
@@ -77,7 +77,10 @@ MADE = "body :is(img, iframe, [onerror]), main script, dialog script"
 
 @pytest.fixture(scope="module")
 def marked(system: ConsoleServer) -> Iterator[str]:
-    """A memory with markup in each of its fields, and two dead letters with markup in their cause; the memory's id."""
+    """Store a memory with markup in each field, and two dead letters with markup in their causes.
+
+    Yield the memory's id.
+    """
     fields = {"session": MARKUP, "source": MARKUP, "key": MARKUP, "metadata": {MARKUP: MARKUP}, "tags": [MARKUP]}
     request_id = system.ingest("Some text.", title=MARKUP, **fields)
     # A request with a source and a key has the state "unknown" at first.

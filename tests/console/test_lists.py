@@ -30,7 +30,7 @@ from tests.dev import DevServer
 from tests.waiting import wait_until
 
 DAY = "2024-03-01"
-# The confidence of each second result is weak, and the confidence of the others is strong.
+# Changes the server's answers: every second result has the confidence weak, and all others have the confidence strong.
 EVERY_OTHER_IS_WEAK = """
 const real = window.fetch;
 window.fetch = async (...asked) => {
@@ -259,7 +259,7 @@ def test_a_change_of_tags_keeps_tags_that_were_added_after_the_page_was_opened(
     system.call("delete_memory", {"id": id_})
 
 
-# Whether the last letter of an element's text is to the left of its first one.
+# Returns whether the last letter of an element's text is to the left of the first letter.
 RUNS_LEFT = """
 const [from, until] = [document.createRange(), document.createRange()];
 const texts = document.createTreeWalker(arguments[0], NodeFilter.SHOW_TEXT);

@@ -1,4 +1,4 @@
-"""A log-in in the middle of work: what was typed is kept, and a change can be repeated."""
+"""A log-in in the middle of work: typed text is kept, and a change that was refused can be repeated."""
 
 import pytest
 from selenium.webdriver.common.by import By
@@ -12,7 +12,7 @@ from tests.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
-# The server refuses the calls of one tool, until `isCalm` is true.
+# Lets all calls of one tool fail, as if the server refused them, until `isCalm` is true.
 REFUSE_UNTIL_CALM = """
 const [tool] = arguments;
 const real = window.fetch;
@@ -181,7 +181,7 @@ def test_a_deleted_memory_does_not_come_back_into_the_list_after_a_log_in(
     wait_for_titles(browser, "Oar", "Sail", "Mast")
     keys(browser, "j", Keys.DELETE)
     wait_for_titles(browser, "Sail", "Mast")
-    keys(browser, "j", Keys.DELETE)  # the second message ends the wait of the first
+    keys(browser, "j", Keys.DELETE)  # the second message ends the first one, so the first deletion is final
     wait_for_titles(browser, "Mast")
     keys(browser, "z")
     wait_for_titles(browser, "Sail", "Mast")

@@ -9,7 +9,7 @@ from tests.console.pages import set_width
 from tests.console.person import click, find, keys, press, shows
 from tests.dev import DevServer
 
-# Whether two visible elements overlap, or one is outside the window.
+# Returns whether two of the elements overlap, and whether one of them is outside the window.
 PLACES = """
 const boxes = [...document.querySelectorAll(arguments[0])].map((one) => one.getBoundingClientRect());
 const meet = (one, other) => one.left < other.right && other.left < one.right
@@ -38,7 +38,7 @@ def test_the_tags_of_a_row_do_not_cover_its_date(browser: Chromium, long_tags: s
     assert not places["outside"] and not places["overlapping"]
 
 
-# The numbers of lines of the names of the pages.
+# Returns, for each page's name in the navigation, the number of lines on which it is written.
 LINES = """
 const lines = (one) => {
   const range = document.createRange();

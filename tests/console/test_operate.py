@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 Keep = Callable[[Chromium, str], None]
 EXPORT = "[aria-labelledby=export] .btn.main"
 BAR_TITLES = "return [...document.querySelectorAll('.strip rect title')].map((title) => title.textContent)"
-# Fire the event before a tab closes; return whether the page asks for confirmation.
+# Dispatches the event that a browser sends before it closes a tab. Returns whether the page asks for confirmation.
 CLOSE = """
 const closes = new Event("beforeunload", { cancelable: true });
 dispatchEvent(closes);
@@ -63,7 +63,7 @@ def test_a_time_selected_on_the_timeline_filters_the_list(site: str, browser: Ch
     assert (strip.aria_role, strip.accessible_name[:21]) == ("image", "3 memories by the day")
     bars = browser.driver.execute_script(BAR_TITLES)
     assert bars == ["May 1, 2026: 1 memory", "May 2, 2026: 1 memory", "May 3, 2026: 1 memory"]
-    # The notes are of three days; the middle third of the timeline is the second day.
+    # There are notes from three days, so the middle third of the timeline is the second day.
     actions = ActionChains(browser.driver).move_to_element_with_offset(strip, -strip.size["width"] // 10, 0)
     actions.click_and_hold().move_by_offset(strip.size["width"] // 5, 0).release().perform()
     wait_for_titles(browser, "Note 2")

@@ -18,7 +18,8 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.slow
 
 CAUSE = "the embedder was away"
-# The page asks for changes, as when its tab comes into view, and the answer waits until the test releases it.
+# Lets the page ask the server for changes, as it does when its tab becomes visible. The answer is held back until the
+# test releases it.
 ASK_AND_HOLD = """
 const real = window.fetch;
 let isHeld = false;
@@ -35,7 +36,7 @@ window.fetch = (...asked) => {
 };
 document.dispatchEvent(new Event("visibilitychange"));
 """
-# The server is busy: it refuses the calls of one tool.
+# Lets all calls of one tool fail with 429, as if the server had too many requests.
 REFUSE = """
 const [tool] = arguments;
 const real = window.fetch;
@@ -128,7 +129,7 @@ def test_a_late_answer_to_the_refresh_of_another_tab_changes_nothing(
     assert {*_shown_states(browser)} == {"state failed"}
 
 
-# The pointer moves over the list, until `window.isResting` is true. Counts the requests for the list.
+# Moves the pointer over the list until `window.isResting` is true, and counts the page's requests for the list.
 MOVE = """
 const real = window.fetch;
 const list = document.querySelector("main .panel");

@@ -13,9 +13,9 @@ pytestmark = pytest.mark.slow
 DAY = "2024-06-01"
 ROWS = 250
 SLICE = 50
-"""`SLICE` of slices.js."""
-# The number of rows that each frame has added, and the number of changed elements within rows. The observer reports the
-# changes of a task at its end.
+"""The value of the constant `SLICE` in slices.js: the number of rows that are rendered at a time."""
+# Counts the rows that are added in each frame, and the changed elements within rows. The observer reports changes at
+# the end of the browser's task that made them.
 WATCH = """
 window.watching?.disconnect();
 Object.assign(window, { frame: 0, added: {}, changed: 0 });

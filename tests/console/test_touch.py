@@ -193,7 +193,7 @@ def test_requests_are_filtered_selected_and_retried(system: ConsoleServer, site:
     system.give_up([ingest_request], "away")
     finger.open(f"{site}/")
     tap(finger, ".tabbar [href='/activity']")
-    # The counts in the tabs move the tabs, so a tap before they are shown may touch another place.
+    # Wait until the counts in the tabs are shown, because they move the tabs. An earlier tap might miss the tab.
     find(finger, ".tabs [href='/activity?state=dead_lettered'] span")
     find(finger, "[aria-label='Pick: Retried by touch.']")
     tap(finger, ".tabs [href='/activity?state=dead_lettered']")

@@ -11,7 +11,8 @@ from tests.console.person import click, keys, shows, titles, wait_for_titles
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
-# Counts searches while typing, and whether each was aborted. With `window.refusal`, each is refused instead.
+# Records the searches that the page makes while a person types, and whether each was aborted. If `window.refusal` is
+# true, each of these searches fails with 429.
 WATCH = """
 const real = window.fetch;
 window.searches = [];

@@ -120,7 +120,7 @@ def test_what_is_typed_into_a_form_while_it_is_saved_is_kept(system: DevServer, 
     system.call("delete_memory", {"id": id_})
 
 
-# The server carries out the next call of a tool, but its answer is lost.
+# Sends the next call of a tool to the server, but lets the page lose the answer.
 LOSE = """
 const [tool] = arguments;
 const real = window.fetch;
@@ -168,7 +168,7 @@ def test_a_title_that_is_changed_back_after_a_lost_answer_is_saved_again(
     system.call("delete_memory", {"id": id_})
 
 
-# Whether the browser asks before it closes the tab.
+# Returns whether the page lets the browser ask for confirmation before it closes the tab.
 LEAVE = "const left = new Event('beforeunload', { cancelable: true }); return !dispatchEvent(left)"
 
 
@@ -195,7 +195,7 @@ def test_the_browser_asks_before_it_ends_a_deletion(system: DevServer, site: str
     wait_for_titles(browser, "Block")
     assert not browser.driver.execute_script(LEAVE), "closing the tab keeps the memory"
     hold(browser, "delete_memory")
-    keys(browser, "j", Keys.DELETE)  # the second message ends the wait of the first
+    keys(browser, "j", Keys.DELETE)  # the second message ends the first one, so the first deletion is final
     wait_until_held(browser)
     assert browser.driver.execute_script(LEAVE)
     release(browser)

@@ -99,7 +99,7 @@ def test_people_log_in_in_a_separate_window_and_no_token_is_stored(guarded: Cons
     wait_until(lambda: not guarded.owner.grants.every(None), "what was granted has ended")
 
 
-# The server ends the log-in, but its answer is an error.
+# The server ends the log-in, but the page gets an error (503) as the answer.
 FAIL_REVOCATION = """
 const real = window.fetch;
 window.fetch = async (address, ...asked) => {

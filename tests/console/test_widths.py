@@ -1,4 +1,4 @@
-"""Long tags and dates keep their place, and printed pages have no controls."""
+"""Long tags and dates do not leave their places on the page, and printed pages have no controls."""
 
 import pytest
 from selenium.webdriver.common.by import By

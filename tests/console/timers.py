@@ -4,10 +4,10 @@ from tests.chromium import Chromium
 from tests.waiting import wait_until
 
 MESSAGE_MS = 10_000
-"""`SECONDS` of toast.js, in milliseconds."""
+"""The value of the constant `SECONDS` in toast.js, in milliseconds."""
 RETRY_MS = 5_000
-"""`RETRY_MS` of components.js."""
-# Keeps the function that the last timer of a length calls.
+"""The value of the constant `RETRY_MS` in components.js."""
+# Keeps the function that the latest timer of this length will call, so that `_END` can call it sooner.
 _KEEP = """
 const [long] = arguments;
 const real = window.setTimeout;
@@ -30,7 +30,7 @@ window.setTimeout = (work, milliseconds, ...rest) => real(work, milliseconds ===
 
 
 def keep_messages(browser: Chromium) -> None:
-    """Let a test end the messages at the foot of the page, which would be shown for ten seconds."""
+    """Prepare the page for `end_message`. Otherwise a message at the foot of the page is shown for ten seconds."""
     browser.driver.execute_script(_KEEP, MESSAGE_MS)
 
 
@@ -40,5 +40,5 @@ def end_message(browser: Chromium) -> None:
 
 
 def retry_soon(browser: Chromium) -> None:
-    """Let a page that could not be loaded be loaded again after half a second instead of five."""
+    """Shorten the timer that loads a page again if it could not be loaded, from five seconds to half a second."""
     browser.driver.execute_script(_SHORTEN, RETRY_MS)

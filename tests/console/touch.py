@@ -64,7 +64,8 @@ def tap(browser: Chromium, target: str) -> None:
             return False
         _touch(browser, "touchStart", point)
         _touch(browser, "touchEnd")
-        # The element may have moved before the touch. A page that the touch has left no longer knows.
+        # False if the element had moved before the touch. If the touch has opened another page, the value is missing,
+        # which means that the element was reached.
         return bool(browser.driver.execute_script("return window.isReached ?? true"))
 
     wait_until(is_tapped, f"{target} is tapped", seconds=30)

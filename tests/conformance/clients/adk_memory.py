@@ -30,7 +30,8 @@ TURNS = 60
 
 
 class Scripted(BaseLlm):  # type: ignore[misc]  # ADK is in a separate environment
-    """Repeat the recalled text."""
+    """A model that repeats the recalled text or, without recalled text, says "Noted" and the last line of the
+    prompt."""
 
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
@@ -92,7 +93,10 @@ async def resume(url: str, database: str) -> None:
 
 
 async def scopes(url: str) -> None:
-    """Two users of two apps say the same words; each finds, rates and deletes only their own memories."""
+    """Let two users of two apps say the same words.
+
+    Each finds, rates and deletes only the memories of this user and app.
+    """
     service = MnemosyneMemoryService(url, wait=60)
     whose = [(app, user) for app in ("shop", "bank") for user in ("ada", "Ada")]
     words = types.Content(role="user", parts=[types.Part(text="The code is plover.")])
@@ -127,7 +131,7 @@ async def scopes(url: str) -> None:
 
 
 async def awkward(url: str) -> None:
-    """Events that cannot be stored unchanged, and an unavailable server."""
+    """Store events that cannot be stored unchanged, and call an unavailable server."""
     service = MnemosyneMemoryService(url, wait=60)
     texts = {
         "nothing": [],

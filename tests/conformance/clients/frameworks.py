@@ -1,4 +1,7 @@
-"""Agent frameworks; each converts the tools for its vendor's model: `python frameworks.py NAME URL`."""
+"""Run the steps with an agent framework: `python frameworks.py NAME URL`.
+
+Each framework converts the tools for the models of its vendor.
+"""
 
 import json
 import sys
@@ -13,7 +16,10 @@ from steps import Call, Connect, List, main  # type: ignore[import-not-found]
 
 
 def _of(tools: dict[str, Any], run: Callable[[Any, dict[str, Any]], Awaitable[object]]) -> tuple[List, Call]:
-    """Return two functions for the steps: list the tools, and call a tool. An error is returned as its text."""
+    """Return the two functions that the steps need: one lists the tools, and one calls a tool.
+
+    If a call raises an error, the second function returns the text of the error.
+    """
 
     async def list_tools() -> list[str]:
         return list(tools)
@@ -28,7 +34,7 @@ def _of(tools: dict[str, Any], run: Callable[[Any, dict[str, Any]], Awaitable[ob
 
 
 async def openai_agents(url: str, exits: AsyncExitStack) -> tuple[List, Call]:
-    """Every tool in strict mode, in which a model must give every argument."""
+    """The tools as functions of OpenAI's Agents SDK, all in strict mode, in which a model must give every argument."""
     from agents.mcp import MCPServerStreamableHttp
     from agents.mcp.util import MCPUtil
     from agents.tool_context import ToolContext
@@ -139,7 +145,10 @@ async def google_adk(url: str, exits: AsyncExitStack) -> tuple[List, Call]:
 
 
 class _NoContext:
-    """Context of a call without an agent. If a tool names a view, ADK shows it under this call id."""
+    """Context for a call that no agent makes.
+
+    If a tool names a view (MCP App), ADK shows the view under this call id.
+    """
 
     function_call_id = "call"
 

@@ -23,12 +23,13 @@ class Client:
     name: str
     script: str
     packages: tuple[str, ...] = ()
-    """Packages of a Python client, installed in a separate environment. JavaScript's are in js/package.json."""
+    """Packages of a Python client, which are installed in a separate environment. The packages of JavaScript clients
+    are in js/package.json."""
     javascript: bool = False
     quick: bool = True
-    """Whether its installation fits into CI's time."""
+    """Whether the client's installation is short enough for CI."""
     nightly: bool = False
-    """Whether its installation fits into CI's time at night only."""
+    """Whether the client's installation is short enough only for the nightly run of CI."""
 
 
 CLIENTS = (

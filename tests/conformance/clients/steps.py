@@ -1,4 +1,5 @@
-"""The steps for all clients. This runs in the environment of each client, so it needs only Python."""
+"""The steps that all clients run. This module is imported in the environment of each client, so it imports only the
+standard library."""
 
 import asyncio
 import json
@@ -21,7 +22,7 @@ Connect = Callable[[str, AsyncExitStack], Awaitable[tuple[List, Call]]]
 
 
 class Steps:
-    """Runs steps in order, and keeps their results."""
+    """Checks the steps in their order, and keeps their results."""
 
     def __init__(self) -> None:
         self.taken: dict[str, str] = {}
@@ -39,7 +40,7 @@ def plain(text: str) -> str:
 
 
 async def take(list_tools: List, call: Call, steps: Steps) -> None:
-    """Take all steps. `call` returns the text that a model would read, also for an error."""
+    """Run all steps. `call` calls a tool and returns the text that a model would read, also if the call is an error."""
     names = await list_tools()
     steps.check("list", set(names) == {*STEPS, *OTHERS}, str(names))
     content = f"The otter crosses the weir at dusk, said {os.getpid()}."
@@ -68,7 +69,7 @@ async def take(list_tools: List, call: Call, steps: Steps) -> None:
 
 
 async def drive(connect: Connect, url: str) -> dict[str, str]:
-    """Connect, take all steps and return their results."""
+    """Connect, run all steps and return their results."""
     steps = Steps()
     async with AsyncExitStack() as exits:
         list_tools, call = await connect(url, exits)

@@ -15,7 +15,7 @@ from tests.oauth_person import Person
 
 @dataclass(frozen=True)
 class Place:
-    """A server whose address clients get."""
+    """A server with OAuth log-in, with everything that a client and a person need to log in at it."""
 
     url: str
     issuer: str
@@ -51,7 +51,7 @@ def browser() -> Iterator[Chromium]:
 
 @pytest.fixture(scope="package")
 def light() -> Iterator[Chromium]:
-    """A browser with light colours."""
+    """The browser, set to prefer light colours."""
     with chromium() as opened:
         yield opened
 

@@ -30,8 +30,9 @@ pytestmark = pytest.mark.slow
 JS = Path(__file__).parents[1] / "js"
 ASKS = 60
 EARLIER = ("2025-03-26", "2025-06-18", "2025-11-25")
-"""Revisions of the protocol before the newest."""
-# For a name with two addresses Node.js waits 250 ms for each, which is too short on a busy machine.
+"""Revisions of MCP before the newest."""
+# If a host name has two addresses, Node.js tries to connect to each for only 250 ms. This is too short on a machine
+# with a high load.
 PATIENCE = {"NODE_OPTIONS": "--network-family-autoselection-attempt-timeout=30000"}
 
 
@@ -120,7 +121,7 @@ def test_the_python_sdk_logs_in_with_only_the_address_refreshes_and_is_revoked(p
 
 
 def _next_address(process: "subprocess.Popen[str]", pattern: str) -> str:
-    """The next address that a client asks its person to open."""
+    """Return the next address that a client prints for its user to open in a browser."""
     assert process.stdout is not None
     printed = []
     for line in process.stdout:
@@ -194,7 +195,7 @@ SCENARIOS = ["authorization-server-metadata-endpoint", "authorization-code-grant
     "version", [*(pytest.param(name, marks=pytest.mark.nightly) for name in EARLIER), "2026-07-28"]
 )
 def test_the_authorization_server_passes_the_suite(place: Place, javascript: str, version: str) -> None:
-    """All scenarios in one run, because the second uses the metadata that the first has read."""
+    """All scenarios are in one run of the suite, because the second scenario uses metadata that the first one reads."""
     port = free_port()
     registration = {"client_name": "The suite", "redirect_uris": [f"http://127.0.0.1:{port}/callback"]}
     client = httpx.post(f"{place.issuer}/register", json=registration, verify=place.trust).json()["client_id"]

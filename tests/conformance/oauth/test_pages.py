@@ -29,7 +29,10 @@ def address(system: DevServer, issuer: str, redirect_uri: str) -> str:
 def test_after_earlier_consent_the_log_in_redirects_to_the_client(
     system: DevServer, issuer: str, light: Chromium
 ) -> None:
-    """Chromium applies form-action to redirects after a form, so the log-in page's policy must have no form-action."""
+    """The Content-Security-Policy of the log-in page must have no directive form-action.
+
+    Chromium applies this directive also to the redirects that follow after a form is sent.
+    """
     login_url = address(system, issuer, "https://client.example/callback")
     Person.at(system, light).allow(login_url)
     first = light.url
@@ -42,7 +45,10 @@ def test_after_earlier_consent_the_log_in_redirects_to_the_client(
 def test_a_client_on_the_ipv6_loopback_address_gets_the_redirect(
     system: DevServer, issuer: str, light: Chromium
 ) -> None:
-    """A form-action cannot name an IPv6 address, so with a form-action Chromium would block the redirect."""
+    """The directive form-action cannot name an IPv6 address.
+
+    With it, Chromium would block the redirect to the client.
+    """
     Person.at(system, light).allow(address(system, issuer, "http://[::1]:3000/callback"))
     assert light.url.startswith("http://[::1]:3000/callback?code="), light.url
 

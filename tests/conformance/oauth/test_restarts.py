@@ -1,4 +1,7 @@
-"""The Python SDK after a restart requests tokens only from the server's own host, so a redirect cannot help."""
+"""After a restart, the Python SDK requests tokens only from the host of the MCP server.
+
+So a redirect on this host to the authorization server would not help the client.
+"""
 
 import asyncio
 import time
@@ -13,7 +16,7 @@ TOKEN = "https://auth.example/token"
 
 
 class _Storage:
-    """The tokens and the registration that the client has kept."""
+    """The tokens and the registration that the client has saved before its restart."""
 
     async def get_tokens(self) -> OAuthToken:
         return OAuthToken(access_token="expired", refresh_token="good", expires_in=1)
@@ -29,7 +32,7 @@ class _Storage:
 
 
 async def _requests(status: int, *, knows_expiry: bool) -> list[str]:
-    """Requests of a restarted client if `/token` of the memory's host returns `status`."""
+    """Return the requests that a restarted client makes if `/token` on the MCP server's host returns `status`."""
     requests: list[str] = []
 
     def answer(request: httpx2.Request) -> httpx2.Response:

@@ -1,4 +1,7 @@
-"""Tools that request input and are called again with the answer, for the suite's input-required scenarios."""
+"""Tools that ask the client for input, for the suite's input-required scenarios.
+
+The client then calls the tool again with the input.
+"""
 
 import hashlib
 import hmac
@@ -61,7 +64,7 @@ SECOND = {"step2": form("Step 2: What is your favorite color?", "color")}
 
 
 def ask(requests: dict[str, Any], state: str | None = None) -> types.InputRequiredResult:
-    """The result that requests the input."""
+    """Return the result with which a tool asks the client for input."""
     return types.InputRequiredResult(result_type="input_required", input_requests=requests, request_state=state)
 
 
@@ -72,7 +75,7 @@ def _complete(answers: dict[str, Any]) -> bool:
 def play(
     name: str, params: types.CallToolRequestParams, capabilities: types.ClientCapabilities | None
 ) -> types.CallToolResult | types.InputRequiredResult:
-    """One round of the tool."""
+    """Handle one call of the tool: ask for the input that is missing, or return the final result."""
     requests, answers = FIRST[name], params.input_responses or {}
     if name.endswith("_capabilities"):
         can = {"user_name": "elicitation", "greeting": "sampling"}

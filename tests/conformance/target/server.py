@@ -56,7 +56,7 @@ async def _call_tool(
             await anyio.sleep(0.05)
     elif name == "test_missing_capability":
         raise MCPError(MISSING_CAPABILITY, "sampling is needed", {"requiredCapabilities": {"sampling": {}}})
-    elif name in OTHERS:  # other fixtures request input within a call, which needs a session
+    elif name in OTHERS:  # further fixtures of the suite, which ask for input during a call, and thus need a session
         error = "This tool intentionally returns an error for testing"
         return types.CallToolResult(content=[fixtures.text(error)], is_error=True)
     else:
@@ -110,7 +110,7 @@ async def _set_level(context: Context, params: types.SetLevelRequestParams) -> t
 
 
 def serve(services: object, *, database: object) -> Server[Any]:
-    """Dispatch to the fixtures instead of the product's tools."""
+    """Return an MCP server whose requests go to the suite's fixtures instead of the product's tools."""
     return Server(
         "conformance",
         version="1",
@@ -130,7 +130,10 @@ def serve(services: object, *, database: object) -> Server[Any]:
 
 
 def _streams(posted: Any) -> bool:
-    """Whether the answer is a stream. Tools that log always stream, because earlier revisions cannot ask for it."""
+    """Whether the answer to a request is a stream.
+
+    It is always a stream for tools that send log messages, because clients of earlier revisions cannot ask for one.
+    """
     params = posted.get("params") if isinstance(posted, Mapping) else None
     return wants_stream(posted) or (isinstance(params, Mapping) and params.get("name") in LOGGING)
 
