@@ -98,8 +98,10 @@ def run_command(arguments: list[str]) -> None:
 
 
 def retitle(words: list[str]) -> None:
-    """Set the command line of this process in /proc to these words, because tests look there for a server's
-    processes."""
+    """Set the command line of this process in /proc to these words.
+
+    Tests look there for the processes of a server.
+    """
     start, end = map(int, Path("/proc/self/stat").read_text().rpartition(")")[2].split()[45:47])
     title = "\0".join(words).encode()[: end - start - 1]
     ctypes.memmove(start, title.ljust(end - start, b"\0"), end - start)

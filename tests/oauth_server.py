@@ -1,5 +1,4 @@
-"""The authorization server, in the test's process and with PostgreSQL, and the requests that clients and browsers
-make."""
+"""The authorization server, in the test's process and with PostgreSQL, and requests of clients and browsers."""
 
 import base64
 import hashlib
@@ -42,8 +41,10 @@ CHALLENGE = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest())
 
 @cache
 def _event_loop() -> BlockingPortal:
-    """An event loop in a thread, which handles all requests. TestClient would start two event loops for each
-    request."""
+    """An event loop in a thread, which handles all requests.
+
+    TestClient would start two event loops for each request.
+    """
     started: Future[BlockingPortal] = Future()
 
     async def serve() -> None:

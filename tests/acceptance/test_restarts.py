@@ -1,5 +1,4 @@
-"""A request that was answered with `queued` is not lost if processes are killed, and Ctrl-C leaves no process
-running."""
+"""A request that was answered with `queued` is not lost if processes are killed. Ctrl-C leaves no process running."""
 
 import json
 import os

@@ -225,7 +225,7 @@ def test_memories_of_the_earliest_and_latest_times_are_counted_in_each_time_zone
 
 
 def test_a_page_of_an_export_has_a_limit_of_bytes(memories: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A hundred clients that export at once must not fill the instance's memory."""
+    """The limit keeps a hundred clients that export at the same time from using up the memory of the instance."""
     monkeypatch.setattr("mnemosyne.adapters.database.memories.EXPORT_BYTES", 20_000)
     _store(memories, *((f"{n:02}" + "\N{GRINNING FACE}" * 250, _at(1), []) for n in range(50)))
     pages, after = [], None

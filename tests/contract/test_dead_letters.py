@@ -26,7 +26,7 @@ DUE = DeadLetterChoice(redrivable=Redrivable.DUE)
 
 
 class System(FakeServices):
-    """The functions around one store, with a queue that a test delivers by hand."""
+    """The functions that use one store, with a queue whose messages the test delivers itself."""
 
     def publish(self, *requests: IngestRequest, namespace: str = "ns", message_id: str = "1") -> Push:
         data, attributes = encode(namespace, requests, "")
@@ -35,7 +35,7 @@ class System(FakeServices):
         return Push(Published(message_id=message_id, data=data, attributes=attributes), 1)
 
     def republished(self) -> list[Push]:
-        """Take the messages from the queue, each with a new id, like Pub/Sub."""
+        """Take the messages from the queue. Each gets a new message id, as in Pub/Sub."""
         delivery = [
             Push(Published(message_id=f"again {number}", data=data, attributes=attributes), 1)
             for number, (data, attributes) in enumerate(self.queue.messages)
@@ -332,7 +332,7 @@ def test_a_message_that_fails_after_a_crash_leaves_one_letter(
 
 @pytest.fixture
 def a_day_later(shared_database: SharedDatabase) -> Callable[[], None]:
-    """Function that moves stored times a day into the past, for marks and back-off."""
+    """Function that moves times in the database one day into the past, so that marks and back-off times expire."""
 
     def pass_() -> None:
         shared_database.owner.run("UPDATE dead_letters SET redriven_at = redriven_at - interval '24 hours'")

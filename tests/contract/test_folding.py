@@ -1,4 +1,4 @@
-"""Near-duplicates that a search merges into one hit, full pages despite merging, and named superseded memories."""
+"""A search merges near-duplicates into one hit, has as many hits as were asked for, and names superseded memories."""
 
 import itertools
 from collections.abc import Sequence

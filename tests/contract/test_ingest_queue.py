@@ -25,7 +25,7 @@ TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
 class LocalEnd:
-    """The local queue, read like the delivery process does."""
+    """The local queue, from which the test reads as the delivery process does."""
 
     def __init__(self, path: Path) -> None:
         self.queue = LocalQueue(path / "queue.db")
@@ -127,7 +127,7 @@ def test_a_check_reports_a_queue_file_that_can_only_be_read(tmp_path: Path) -> N
         queue.check()
 
 
-# Names of arguments of the client's methods, and of attributes that Python objects have.
+# These attribute names are also names of arguments of the client's methods, or of attributes of Python objects.
 ARGUMENTS = [
     "topic", "data", "timeout", "retry", "ordering_key", "self", "messages", "metadata", "request", "client",
     "__class__",

@@ -61,10 +61,11 @@ class _Authority:
 
 
 class CloudSqlInstance(JsonServer):
-    """The Admin API's two calls (connectSettings, generateEphemeralCert), and the proxy.
+    """The two calls of the Admin API that the Connector makes (connectSettings, generateEphemeralCert), and the proxy.
 
-    `fault` may answer an API call instead. With `mute` the proxy accepts connections and never does the TLS handshake.
-    With `refusals` it refuses log-ins.
+    If `fault` is set, it is called for each API call, and its result is the answer unless it is None. While `mute` is
+    true, the proxy accepts connections, but does not answer the TLS handshake. For each element of `refusals`, the
+    proxy refuses one log-in.
     """
 
     def __init__(self, socket_file: Path, directory: Path) -> None:
@@ -76,10 +77,10 @@ class CloudSqlInstance(JsonServer):
         self.fault: Fault | None = None
         self.mute = False
         self.refusals: deque[tuple[str, str]] = deque()
-        """SQLSTATE and message for the next log-ins, one each."""
+        """The SQLSTATE and the message with which the next log-ins are refused. Each element refuses one log-in."""
         self.log_ins = 0
         self.ahead = timedelta()
-        """How far the clients' clocks are ahead."""
+        """Time by which the clocks of the clients are ahead of this process's clock."""
         self.calls: list[str] = []
         self.refuse_certificates_before: datetime | None = None
         self._socket_file = socket_file
@@ -171,7 +172,7 @@ def _refuse(client: ssl.SSLSocket, sqlstate: str, message: str) -> None:
 
 
 def _relay(client: ssl.SSLSocket, server: socket.socket) -> None:
-    """Copy data in both directions until one side closes. One thread does both: a TLS socket is not thread-safe."""
+    """Copy data in both directions until one side closes. One thread does both, as a TLS socket is not thread-safe."""
     import select
 
     client.settimeout(30)

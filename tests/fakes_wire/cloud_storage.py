@@ -1,8 +1,8 @@
 """A fake of Cloud Storage's JSON API for google-cloud-storage: ranges, generations, resumable uploads, notifications.
 
 https://cloud.google.com/storage/docs/json_api/v1, /docs/performing-resumable-uploads, /docs/pubsub-notifications. The
-client's behaviour was taken from its source and its requests: a range ends one byte too far, a last read past the end
-gets 416, and uploads of any size are resumable.
+client's source and requests show how it behaves: a requested range ends one byte too late, its last read is behind the
+end of the object and gets 416, and it uploads objects of every size by the resumable protocol.
 """
 
 import base64
@@ -33,14 +33,18 @@ class Blob:
 
 
 class CloudStorage(JsonServer):
-    """Buckets on loopback. Calls `notify` twice for each finished object, because delivery is at least once."""
+    """Buckets on loopback.
+
+    `notify` is called twice for each finished object, because Cloud Storage may deliver a notification more than once.
+    """
 
     def __init__(self, notify: Notify = lambda data, attributes: None) -> None:
         super().__init__()
         self.objects: dict[tuple[str, str], Blob] = {}
         self.requests: list[str] = []
         self.fault: Callable[[str], str] = lambda request: ""
-        """Returns the fault of the next answer: "" for none, "503", or "drop" for a connection that ends halfway."""
+        """Called for each request, and returns the fault of its answer: "" for none, "503", or "drop" to end the
+        connection halfway."""
         self._notify = notify
         self._generations = itertools.count(1767225600000000)
         self._uploads: dict[str, tuple[str, str, bytearray, dict[str, str]]] = {}
@@ -131,7 +135,7 @@ class CloudStorage(JsonServer):
         return 200, self.resource(bucket, name)
 
     def _exists(self, bucket: str, name: str, query: dict[str, str]) -> bool:
-        """Whether the object exists although the request has the precondition that it does not."""
+        """Whether the object exists, although the request has the precondition that it does not exist."""
         return query.get("ifGenerationMatch") == "0" and (bucket, name) in self.objects
 
 

@@ -18,7 +18,7 @@ class Collector(JsonServer):
         super().__init__()
         self.resources: list[dict[str, str]] = []
         self.counts: dict[Series, float] = {}
-        """For each series: the sum of a counter, or the number of values of a histogram."""
+        """The value of each series: of a counter, its sum; of a histogram, the number of its values."""
         self.sums: dict[Series, float] = {}
         """For each series of a histogram: the sum of its values."""
 

@@ -28,14 +28,18 @@ _VERTEX = re.compile(
 
 
 def count_tokens(texts: Sequence[str]) -> list[int]:
-    """Return the number of tokens of each text; for short texts the number of bytes, which is an upper bound."""
+    """Return the number of tokens of each text.
+
+    If all texts together are short, return the number of their bytes instead, to save time. It is an upper bound.
+    """
     sizes = [len(text.encode()) for text in texts]
     return sizes if sum(sizes) <= min(INPUT_TOKENS.values()) else token_counts(texts)
 
 
 class GeminiServer(JsonServer):
-    """Returns the vectors of the fake embedder. Ignores the part of a text beyond the model's input limit. `fault` may
-    answer a call instead. `tokens` counts the tokens of texts.
+    """Returns the vectors of the fake embedder. Ignores the part of a text beyond the model's input limit.
+
+    If `fault` is set, it is called for each call, and can answer instead. `tokens` counts the tokens of texts.
     """
 
     def __init__(self) -> None:
@@ -45,7 +49,7 @@ class GeminiServer(JsonServer):
         self.paths: list[str] = []
         self.requests: list[dict[str, Any]] = []
         self.embedded: list[str] = []
-        """Part of each text that the model has read."""
+        """The embedded texts. Of each text, only the part that the model has read."""
         self.fault: Fault | None = None
         self.tokens: Callable[[Sequence[str]], list[int]] = count_tokens
         self._current = threading.local()
@@ -53,7 +57,7 @@ class GeminiServer(JsonServer):
 
     @property
     def body(self) -> str:
-        """The request that the current thread answers."""
+        """The body of the request that the current thread answers."""
         return str(self._current.body)
 
     def answer(self, path: str, body: Any, headers: Mapping[str, str]) -> tuple[int, Any]:

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 @contextmanager
 def served(http: HTTPServer) -> Iterator[str]:
-    """Serve until the context ends, and yield the address."""
+    """Serve until the `with` block ends, and yield the server's address."""
     threading.Thread(target=http.serve_forever, args=(0.02,), daemon=True).start()
     try:
         yield f"http://127.0.0.1:{http.server_port}"
@@ -32,7 +32,7 @@ class Html(str):
 
 @dataclass(frozen=True)
 class Reply:
-    """Bytes with headers of their own. If `cut` is true, the connection ends after half of the bytes."""
+    """A response of bytes, with its own headers. If `cut` is true, the connection ends after half of the bytes."""
 
     data: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -42,7 +42,8 @@ class Reply:
 class _Handler(BaseHTTPRequestHandler):
     server: "_Server"
     protocol_version = "HTTP/1.1"
-    # Head and body in one segment: the second of two would wait 40 ms for the acknowledgement of the first.
+    # Send the head and the body of a response in one TCP segment. If they were in two segments, the second would wait
+    # 40 ms for the acknowledgement of the first.
     wbufsize = -1
     disable_nagle_algorithm = True
 
@@ -112,7 +113,7 @@ class JsonServer(ABC):
     """Answers each request with the result of `answer`. Requests that hang are released when the server stops."""
 
     headers: Mapping[str, str] = MappingProxyType({})
-    """Sent with every answer."""
+    """Headers that are sent with every answer."""
 
     def __init__(self) -> None:
         self.released = threading.Event()
@@ -121,7 +122,10 @@ class JsonServer(ABC):
         self.url = f"http://{self.host}"
 
     def exchange(self, method: str, path: str, body: Any, headers: Mapping[str, str]) -> tuple[int, Any]:
-        """Like `answer`, with the HTTP method."""
+        """Return status and body, as `answer` does.
+
+        Subclasses override this method if the answer depends on the HTTP method.
+        """
         return self.answer(path, body, headers)
 
     @abstractmethod
@@ -130,7 +134,7 @@ class JsonServer(ABC):
 
     @contextmanager
     def serving(self) -> Iterator[Self]:
-        """Serve until the context ends."""
+        """Serve until the `with` block ends."""
         with served(self._http):
             try:
                 yield self

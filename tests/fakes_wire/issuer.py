@@ -16,7 +16,10 @@ LEEWAY_SECONDS = 30
 
 
 def _keys() -> Iterator[rsa.RSAPrivateKey]:
-    """Yield four keys in turn, so that concurrent issuers have different keys. Making a key takes 55 ms of CPU time."""
+    """Yield four keys again and again. With four keys, concurrent issuers have different keys.
+
+    More keys are not generated, because each takes 55 ms of CPU time.
+    """
     keys = [rsa.generate_private_key(public_exponent=65537, key_size=2048) for _ in range(4)]
     yield from cycle(keys)
 
@@ -30,9 +33,10 @@ def signing_key() -> rsa.RSAPrivateKey:
 
 
 class Issuer(JsonServer):
-    """Issuer that signs with its published keys. With `away` it answers 503; `ahead` moves the times in its tokens.
+    """Issuer that signs tokens with its published keys.
 
-    `metadata` is its discovery document.
+    While `away` is true, it answers 503. The times in its tokens are `ahead` seconds in the future. `metadata` is the
+    path of its discovery document.
     """
 
     def __init__(self) -> None:
@@ -44,7 +48,7 @@ class Issuer(JsonServer):
 
     @property
     def clock_leeway(self) -> int:
-        """Seconds by which the verifier's clock, which is not shifted, may be behind."""
+        """Tolerance in seconds that a verifier of the tokens needs. The verifier's clock is not moved by `ahead`."""
         return self.ahead + LEEWAY_SECONDS
 
     def answer(self, path: str, body: Any, headers: Mapping[str, str]) -> tuple[int, Any]:
@@ -63,7 +67,10 @@ class Issuer(JsonServer):
     def token(
         self, *, kid: str = "one", key: Any = None, algorithm: str = "RS256", typ: str = "JWT", **changed: Any
     ) -> str:
-        """A token of one minute; a claim that is changed to None is left out."""
+        """Return a token that expires after a minute.
+
+        Claims in `changed` replace the usual ones; None leaves a claim out.
+        """
         now = int(time.time()) + self.ahead
         claims = {"iss": self.url, "aud": AUDIENCE, "sub": "u1", "iat": now, "exp": now + 60, **changed}
         claims = {name: value for name, value in claims.items() if value is not None}

@@ -1,7 +1,8 @@
 """Cloud KMS over REST: one asymmetric key, its versions, and signatures that only a real public key verifies.
 
-Versions are listed in pages; a version that is not enabled neither shows its key nor signs; digests and answers carry
-CRC32C sums, 64-bit numbers are texts, enumerations are numbers, and a precondition that fails is a plain 400:
+The fake has the following properties of Cloud KMS. Versions are listed in pages. A version that is not enabled neither
+shows its key nor signs. Digests and answers have CRC32C checksums. 64-bit numbers are sent as strings, and enumerated
+values as numbers. If a precondition is not met, the answer is an ordinary 400. Sources:
 https://cloud.google.com/kms/docs/reference/rest, https://cloud.google.com/kms/docs/key-states and
 https://cloud.google.com/apis/design/errors#handling_errors.
 """
@@ -25,7 +26,10 @@ PAGE = 2
 
 
 class KmsServer(JsonServer):
-    """Serves one key. `refusal` replaces the response; `damage` names a part of the response to corrupt."""
+    """Server with one key.
+
+    If `refusal` is set, it is the response. `damage` names a part of the response to corrupt.
+    """
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Anthropic's Messages API, as a client of it needs it: every answer is one text, streamed as server-sent events.
+"""A fake of Anthropic's Messages API. Every answer is one text, which is streamed as server-sent events.
 
 https://docs.anthropic.com/en/api/messages-streaming
 """

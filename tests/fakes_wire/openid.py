@@ -16,7 +16,7 @@ CLIENT_ID, CLIENT_SECRET = "mnemosyne.apps.example", "of the operator"
 
 
 class OpenIdProvider(Issuer):
-    """Logs in the person given by `claims`, and responds as Google does:
+    """Provider that logs in the person whom `claims` describes, and responds as Google does:
     https://developers.google.com/identity/openid-connect/openid-connect#authenticatingtheuser.
 
     The redirect has additional parameters (`scope`, `authuser`, `prompt`), and an invalid code gets 400 and
@@ -30,7 +30,8 @@ class OpenIdProvider(Issuer):
         self.signed: dict[str, Any] = {}
         """Arguments of `Issuer.token` for an ID token that is not signed with the provider's key."""
         self.auth_methods: list[str] | None = None
-        """Its `token_endpoint_auth_methods_supported`. If it is None, the metadata have no such field."""
+        """Value of `token_endpoint_auth_methods_supported` in the provider's metadata. If it is None, the metadata do
+        not have this field."""
         self.exchanged = 0
         self._codes: dict[str, dict[str, str]] = {}
 
@@ -49,7 +50,7 @@ class OpenIdProvider(Issuer):
         return super().answer(path, body, headers)
 
     def visit(self, url: str) -> str:
-        """Return the redirect after the log-in: the callback address of the authorization server."""
+        """Log in at the address `url`. Return the address of the redirect, the callback of the authorization server."""
         parts = urlsplit(url)
         assert url.startswith(f"{self.url}/authorize?"), url
         query = dict(parse_qsl(parts.query))
@@ -78,7 +79,7 @@ class OpenIdProvider(Issuer):
                      "id_token": token}  # fmt: skip
 
     def _is_authenticated(self, form: Mapping[str, str], headers: Mapping[str, str]) -> bool:
-        """Whether the request has the client's secret, by exactly one method, which the provider supports."""
+        """Whether the request has the client's secret by exactly one method, which the provider must support."""
         basic = base64.b64encode(f"{CLIENT_ID}:{CLIENT_SECRET}".encode()).decode()
         sent = {
             "client_secret_basic": headers.get("authorization") == f"Basic {basic}",
@@ -90,6 +91,6 @@ class OpenIdProvider(Issuer):
         )
 
     def later(self, seconds: int) -> dict[str, int]:
-        """The time claims of a token issued this number of seconds from now."""
+        """Return the claims with times (such as `iat`) of a token that is issued this number of seconds from now."""
         now = int(time.time()) + seconds
         return {"iat": now, "nbf": now, "exp": now + 60}

@@ -1,7 +1,8 @@
 """Vertex AI's ranking API over gRPC.
 
-Records come sorted by descending score and not as they were sent, scores are rounded to two decimals and never 0, at
-most 200 records are taken, and one with neither title nor content is refused:
+The fake has the following properties of the API. The answer has the records in the order of descending score. Scores
+are rounded to two decimals, and are never 0. A request may have at most 200 records. A record without title and content
+is refused:
 https://cloud.google.com/generative-ai-app-builder/docs/reference/rest/v1/projects.locations.rankingConfigs/rank
 """
 

@@ -37,7 +37,7 @@ CREATE TRIGGER fail AFTER {change} ON memories REFERENCING {rows} TABLE AS {rows
 
 @pytest.fixture(scope="module")
 def migrated(cluster: postgres.EmbeddedPostgres) -> Iterator[Callable[[EmbeddingSpace], str]]:
-    """Function that returns the name of a migrated database with an embedding space, for all tests of a module."""
+    """Function that returns the name of a migrated database for an embedding space. The tests of a module share it."""
     names: dict[EmbeddingSpace, str] = {}
     with closing(connection_factory(cluster.url(postgres.OWNER, postgres.OWNER))()) as server:
 
@@ -57,9 +57,10 @@ def migrated(cluster: postgres.EmbeddedPostgres) -> Iterator[Callable[[Embedding
 
 @pytest.fixture
 def fails(owner: Connection) -> Iterator[Callable[..., None]]:
-    """Function that makes statements on `memories` fail with an SQLSTATE, until the test ends.
+    """Function that makes statements on the table `memories` fail with the SQLSTATE `state`, until the test ends.
 
-    A statement of the kind `change` fails if the SQL condition on its rows (`NEWs` or `OLDs`) is met.
+    A statement of the kind `change`, such as INSERT, fails if the SQL condition `condition` is met. The condition can
+    read the changed rows, which are named `NEWs` or `OLDs`.
     """
 
     def begin(condition: str, state: str = "57014", change: str = "INSERT", rows: str = "NEW") -> None:
@@ -71,7 +72,7 @@ def fails(owner: Connection) -> Iterator[Callable[..., None]]:
 
 @pytest.fixture
 def feeds(shared_database: SharedDatabase) -> ChangeFeeds:
-    """The change feeds of the shared database, as the owner."""
+    """The change feeds of the shared database, with connections as the owner of the schema."""
     return ChangeFeeds(shared_database.connect_as_owner)
 
 
@@ -83,7 +84,10 @@ def feed_on(feeds: ChangeFeeds) -> None:
 
 @pytest.fixture
 def gemini(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[GeminiServer]:
-    """The developer API and Vertex AI, which the Gemini embedder of this process calls, with credentials for both."""
+    """A fake of the developer API and of Vertex AI.
+
+    The Gemini embedder of this process calls it, with credentials for both.
+    """
     with GeminiServer().serving() as server:
         credentials = tmp_path / "gemini.json"
         credentials.write_text(json.dumps(service_account(server)))

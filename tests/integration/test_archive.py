@@ -38,7 +38,7 @@ from tests.shared_database import SharedDatabase
 
 
 class Archives:
-    """The operations that export and restore need, on one database, as the owner of the schema."""
+    """The operations that an export and a restore need, run on one database as the owner of the schema."""
 
     def __init__(self, pool: Pool, namespace: str) -> None:
         self._pool = pool

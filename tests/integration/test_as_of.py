@@ -98,7 +98,7 @@ class Namespace:
         change = MemoryChange(superseded_by=newer) if newer else MemoryChange(not_superseded=True)
         try:
             self.memories.update(older, change)
-        except Conflict:  # the two would supersede each other
+        except Conflict:  # otherwise the two memories would supersede each other
             self.memories.update(older, MemoryChange(not_superseded=True))
 
     def rename_tag(self) -> None:

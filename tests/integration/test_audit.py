@@ -175,7 +175,7 @@ def test_the_log_of_a_forgetting_names_the_forgetting(
     token = tool("forget_memories", all=True).structured_content["token"]
     with caplog.at_level("INFO"):
         answer = tool("forget_memories", all=True, token=token).structured_content
-    trail.flush()  # so that the thread of the trail does not write into the database of a later test
+    trail.flush()  # otherwise the trail's thread could write into the database of a later test
     (event,) = _logged(caplog, "audit")
     assert (event["action"], event["outcome"]) == ("forget_memories", "done")
     assert event["forgetting"] == answer["forgetting_id"]
@@ -323,7 +323,8 @@ LISTED = {
     ("--namespace", "ns", "--since", "999999d"): 3,
     ("--namespace", "ns", "--action", "delete_memory"): 1,
 }
-"""Options of `mnemosyne access`, and the number of events that it lists in addition to its own."""
+"""Options of the command `mnemosyne access`, and the number of events that it lists. The event that records the command
+itself is not counted."""
 
 
 def test_the_access_command_lists_what_a_credential_did(

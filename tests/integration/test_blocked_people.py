@@ -1,4 +1,4 @@
-"""People whom the operator blocks get no log-in and no token, even if a rule admits them."""
+"""People whom the operator blocks cannot log in and get no tokens, even if a rule admits them."""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -50,7 +50,7 @@ class Provider:
 
 
 class Company:
-    """A deployment that admits each person of a domain."""
+    """A deployment that admits each person whose e-mail address is in a domain."""
 
     def __init__(self, server: AuthServer, provider: Provider, owner: Callable[[], Connection], mcp: Pool) -> None:
         self.server, self.provider, self.mcp = server, provider, mcp
@@ -58,7 +58,10 @@ class Company:
         self.client = server.register()
 
     def come_back(self, claims: Mapping[str, Any]) -> tuple[Visit, Any]:
-        """Log in, and return the visit and the answer to the log-in."""
+        """Come back from the identity provider as the person with these claims.
+
+        Return the visit and the server's answer.
+        """
         self.provider.claims = claims
         visit = Visit(self.server)
         visit.open(authorization_path(self.client))

@@ -75,7 +75,7 @@ def new_system(
 
 
 def _import(system: System, path: Path) -> list[ExportedMemory]:
-    """Import a file or folder, and return everything that is stored then."""
+    """Import a file or folder. Return all memories that are then stored."""
     destination = DeliveringDestination(system)
     journal = Journal(path, destination.name)
     importer.run(read(path), Source.at(path), destination, journal, lambda count: None)

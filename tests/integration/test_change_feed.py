@@ -162,7 +162,7 @@ def test_without_a_change_feed_a_change_reads_only_the_empty_table_of_settings(
         "UPDATE memories SET title = 'another' WHERE id = :id": True,
         "DELETE FROM memories WHERE id = :id": True,
     }.items():
-        # In a new session, because the view also counts earlier transactions of the session.
+        # Use a new database session, because the view of read rows also counts earlier transactions of a session.
         with closing(shared_database.connect_as_owner()) as owner, owner.transaction():
             owner.run(statement, id=memory_id)
             read = {row["relname"]: (row["rows"], row["written"], row["is_read"]) for row in owner.run(READS)}

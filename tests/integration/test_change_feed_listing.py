@@ -1,4 +1,7 @@
-"""Listing of the change feed: each event once, in the order of each memory's changes, for its namespace only."""
+"""The change feed lists each event once, only in its own namespace.
+
+A memory's events are in the order of its changes.
+"""
 
 from contextlib import closing, suppress
 from typing import Any

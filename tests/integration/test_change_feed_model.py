@@ -32,7 +32,10 @@ Kinds = dict[UUID, list[str]]
 
 
 class UnreliableTopic:
-    """A Topic that keeps messages, and fails at random before or after it has accepted some."""
+    """A Topic that keeps published messages in a list.
+
+    At random, it fails before or after it has accepted some messages.
+    """
 
     def __init__(self, dice: random.Random) -> None:
         self._dice = dice
@@ -48,7 +51,7 @@ class UnreliableTopic:
 
 @dataclass
 class Life:
-    """A memory of the model."""
+    """A memory in the model, with its expected state."""
 
     title: str
     pinned: bool = False
@@ -68,7 +71,7 @@ class World:
         self.expected: Kinds = defaultdict(list)
 
     def pick(self) -> UUID | None:
-        """A living memory."""
+        """Return a random memory of the model that is alive, or None if there is none."""
         return self.dice.choice(list(self.alive)) if self.alive else None
 
     def gone(self, memory_id: UUID) -> None:
@@ -91,7 +94,10 @@ class World:
         self._expect_removals()
 
     def _expect_removals(self) -> None:
-        """A message removes the expired memories that have its contents, also if it is delivered again."""
+        """Expect an event for each expired memory whose row was removed.
+
+        The delivery of a message, also a repeated one, removes the expired memories that have the message's contents.
+        """
         rows = self.database.owner.run("SELECT id FROM memories WHERE namespace = 'ns'")
         present = {row["id"] for row in rows}
         for memory_id in self.expired - present:
@@ -166,7 +172,10 @@ class World:
             self.gone(memory_id)
 
     def _relink(self, memory_id: UUID, without: frozenset[UUID] = frozenset()) -> None:
-        """Memories superseded by the deleted memory become superseded by its successor."""
+        """Let the successor of the deleted memory supersede the memories that the deleted memory had superseded.
+
+        The model expects an event for each of them, except for those in `without`.
+        """
         if successor := self.alive[memory_id].superseded_by:
             for older, life in self.alive.items():
                 if life.superseded_by == memory_id:
@@ -182,7 +191,10 @@ STEPS_OF_A_LIFE = (
 
 
 def kinds_of(events: Sequence[ChangeEvent]) -> Kinds:
-    """The kinds of each memory's events, in the order of the list. Raises AssertionError if an event is twice in it."""
+    """Return the kinds of each memory's events, in the order of `events`.
+
+    Raises AssertionError if `events` contains an event twice.
+    """
     assert len({event.id for event in events}) == len(events)
     kinds: Kinds = defaultdict(list)
     for event in events:
@@ -196,7 +208,7 @@ def without_repeats(messages: Sequence[ChangeEvent]) -> list[ChangeEvent]:
 
 
 def announce(feeds: ChangeFeeds, topic: UnreliableTopic, *, until_done: bool = False) -> None:
-    """Run the announcer once, or repeatedly until all events are published if `until_done`."""
+    """Publish the new events. With `until_done`, try again until the topic has accepted all events."""
     while True:
         try:
             operator.announce(feeds, topic)

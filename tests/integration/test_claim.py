@@ -64,7 +64,10 @@ def test_a_stored_memory_can_be_read_while_others_of_its_message_are_embedded(
 def test_the_statements_that_store_are_planned_only_for_the_first_messages(
     cluster: postgres.EmbeddedPostgres, database: str
 ) -> None:
-    """PostgreSQL plans a statement for its values five times, and then compares with one plan for all values."""
+    """PostgreSQL plans a prepared statement anew for the first five executions.
+
+    Then it may use one generic plan for all values.
+    """
     pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, database)), 1)
     store = memories_in(pool)
     for number in range(8):

@@ -100,7 +100,10 @@ def test_the_contents_of_a_claim_whose_session_ended_can_be_claimed_by_others(
 
 
 class _BusyMove(Reembedding):
-    """A move to another space during whose first rounds as many new memories are stored as it embeds."""
+    """A move to another embedding space while memories are stored.
+
+    In each of its first rounds, as many new memories are stored as the round embeds.
+    """
 
     def __init__(self, owner: Connection, store: MemoryStore, rounds: int) -> None:
         super().__init__(owner, _OtherEmbedder(), OTHER)
@@ -125,7 +128,7 @@ def _store_more(store: MemoryStore, start: int, count: int) -> None:
 
 
 class _Moving:
-    """An operator with a move under way."""
+    """An operator for whom a move to another embedding space is in progress."""
 
     def __init__(self, move: Reembedding) -> None:
         self._move = move

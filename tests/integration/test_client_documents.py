@@ -1,4 +1,4 @@
-"""Client ID Metadata Documents over real TLS: accepted documents, and addresses that are never connected to."""
+"""Client ID Metadata Documents over real TLS: accepted documents, and addresses to which the server never connects."""
 
 import asyncio
 import http.server
@@ -21,7 +21,7 @@ PUBLIC = "93.184.215.14"
 
 
 class Site:
-    """A web site at the only public address that host names resolve to."""
+    """A web site. Its address is the only public address to which host names resolve in the test."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.status, self.body, self.headers = 200, b'{"client_id": "x"}', {"Content-Type": "application/json"}
@@ -51,7 +51,7 @@ class Site:
         return self.resolved.pop(0) if len(self.resolved) > 1 else self.resolved[0]
 
     async def _connect(self, addr_infos: list[Any], **_: Any) -> socket.socket:
-        """Connect to the test's site for every address."""
+        """Connect to the test's site, whatever address was asked for."""
         self.connected += [info[4][0] for info in addr_infos]
         connected = socket.socket()
         connected.setblocking(False)

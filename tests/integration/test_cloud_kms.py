@@ -17,7 +17,7 @@ CLAIMS = {"sub": "ada", "exp": int(time.time()) + 3600}
 
 
 class Clock:
-    """A clock that the test sets; each setting makes the list of key versions expire."""
+    """A clock that the test sets. Each time that it is set, the cached list of key versions expires."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.ahead = 0.0

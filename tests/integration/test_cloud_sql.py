@@ -27,7 +27,7 @@ from tests.fakes_wire.cloud_sql import INSTANCE, REGION, CloudSqlInstance
 from tests.fakes_wire.metadata import EMAIL, TOKEN, MetadataServer
 from tests.waiting import wait_until
 
-# The Connector does not close the socket of a log-in that failed.
+# Python warns of unclosed sockets, because the Connector does not close the socket of a log-in that failed.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <ssl.SSLSocket:ResourceWarning")
 
 DATABASE = "cloud_sql"
@@ -35,7 +35,7 @@ ROLE = EMAIL.removesuffix(".gserviceaccount.com")
 
 
 class CountingMetadataServer(MetadataServer):
-    """Counts the tokens that it issues."""
+    """Metadata server that records each token that it issues."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ def metadata() -> Iterator[CountingMetadataServer]:
 
 @pytest.fixture
 def tokens(metadata: CountingMetadataServer) -> list[str]:
-    """The tokens that were issued."""
+    """List with one entry for each token that the metadata server has issued."""
     return metadata.tokens
 
 
@@ -74,7 +74,7 @@ def _instance(cluster: postgres.EmbeddedPostgres, metadata: CountingMetadataServ
     owner.script(f"DROP DATABASE {DATABASE} WITH (FORCE)")
     owner.script(f'DROP ROLE "{ROLE}"')
     owner.close()
-    gc.collect()  # the Connector's sockets would warn in another module's test
+    gc.collect()  # otherwise Python would warn of the Connector's unclosed sockets during another module's test
 
 
 OPENED: list[CloudSql] = []
@@ -82,7 +82,10 @@ OPENED: list[CloudSql] = []
 
 @pytest.fixture
 def instance(_instance: CloudSqlInstance, monkeypatch: pytest.MonkeyPatch) -> Iterator[CloudSqlInstance]:
-    """The instance without a fault. After the test each Connector is closed, because some would refresh later."""
+    """The Cloud SQL instance without faults.
+
+    After the test each Connector is closed, because it might otherwise refresh its certificates during later tests.
+    """
     monkeypatch.setattr(cloud_sql, "PAUSE_SECONDS", 0.02)
     _instance.fault = None
     _instance.mute = False
@@ -272,7 +275,7 @@ def test_no_error_logs_an_access_token(instance: CloudSqlInstance) -> None:
         cloud_sql.close(connect._current_connector())
         OPENED.clear()
         del connect
-        gc.collect()  # asyncio logs an error that nobody has retrieved when its task is collected
+        gc.collect()  # asyncio logs an unretrieved error of a task when the task is garbage-collected
     logging.root.handlers[:] = before
     assert '"event":"database_refused"' in stream.getvalue()
     assert TOKEN not in stream.getvalue()
@@ -298,7 +301,7 @@ def test_a_refused_log_in_leaves_other_connections_open(instance: CloudSqlInstan
 
 
 def _hang(instance: CloudSqlInstance, where: str) -> Callable[[], None]:
-    """Make a part hang, and return a function that ends the hang."""
+    """Make the TLS handshake or the Admin API hang. Return a function that ends this."""
 
     def hang(api: CloudSqlInstance, path: str) -> None:
         api.released.wait(30)
@@ -331,7 +334,8 @@ def test_a_hang_ends_at_a_deadline_and_fifty_further_sessions_open(
     ):
         pass
     let_go()
-    # The short timeouts end the hang soon, but are too short for a connection on a busy machine.
+    # Use longer timeouts from here on. The short ones above make the test fast, but they are too short for a connection
+    # on a machine with a high load.
     monkeypatch.setattr(cloud_sql, "CONNECT_TIMEOUT_SECONDS", 10.0)
     monkeypatch.setattr(cloud_sql, "STALL_SECONDS", 5.0)
     socket.setdefaulttimeout(5.0)

@@ -16,7 +16,7 @@ from mnemosyne.errors import Unavailable
 
 
 def _listening(directory: Path, *, unix: bool) -> tuple[socket.socket, str]:
-    """Return a listening socket and the database URL that leads to it."""
+    """Return a listening socket, and the database URL with which a client connects to it."""
     if unix:
         server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         server.bind(f"{directory}/.s.PGSQL.5432")
@@ -54,7 +54,7 @@ def _open_files() -> Counter[str]:
     """
     files: Counter[str] = Counter()
     for descriptor in Path("/dev/fd").iterdir():
-        with suppress(FileNotFoundError):  # the one that lists the directory
+        with suppress(FileNotFoundError):  # the descriptor with which iterdir reads the directory
             files[str(descriptor.readlink())] += 1
     return files
 

@@ -46,7 +46,7 @@ def test_a_fault_of_the_database_is_reported_with_its_fix_and_loses_no_memory(
     message = encode(LOCAL.namespace, [ingest_request], "")
     owner.script("SET default_transaction_read_only = off")
     owner.run_file(begin.format(database=database))
-    pool.close()  # like connections opened after a failover
+    pool.close()  # open new connections, as after a failover
     assert [push(client, *message) for client in functions * 2] == [503] * 4
     needed = [record.fields for record in caplog.records if record.msg == "operator_needed"]  # type: ignore[attr-defined]
     assert len(needed) == 4

@@ -25,7 +25,7 @@ GEMINI = EmbeddingSpace("gemini", "gemini-embedding-2", 768)
 
 
 class Deployment:
-    """A database, and the deep health of an internal function with some settings."""
+    """A database, and an internal function with some settings, whose `/health?deep=1` examines the database."""
 
     def __init__(self, cluster: postgres.EmbeddedPostgres, name: str, directory: Path) -> None:
         self._cluster = cluster
@@ -92,7 +92,10 @@ def test_a_pending_migration_gets_503(
 def test_a_function_gets_200_when_a_later_version_has_replaced_sql_functions(
     deployed: Callable[..., Deployment],
 ) -> None:
-    """As in an upgrade between the migration and the new functions, and after a rollback of the traffic."""
+    """This happens during an upgrade, after the migration and before the new functions are deployed.
+
+    It also happens after a rollback of the traffic to earlier revisions.
+    """
     deployment = deployed()
     files = migrations.schema_files()
     later, *_ = (replace(file, sql=f"{file.sql}-- later") for file in files if file.version is None)

@@ -20,7 +20,7 @@ from tests.waiting import wait_until
 
 
 class Function(JsonServer):
-    """Answers 204 to each push; pushes whose number is in `held` wait until `released` is set."""
+    """A function that answers 204 to each push. Pushes whose number is in `held` first wait until `released` is set."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -30,7 +30,10 @@ CHOSEN = ("--project", PROJECT, "--deployment", "memory")
 
 
 class Deployment:
-    """A deployment: a database, and a workflow that runs operations on it. The caller's machine has no settings."""
+    """A deployment: a database, and a workflow that runs operations on it.
+
+    The machine that runs the commands has no settings of the deployment.
+    """
 
     def __init__(self, apis: GoogleApis, home: Path, settings: Settings) -> None:
         self.apis = apis

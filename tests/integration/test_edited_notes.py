@@ -1,4 +1,4 @@
-"""A note imported again by each way of ingestion: an edited note is a new version, an unchanged one a duplicate."""
+"""A note is imported again by each way of ingestion. An edited note is a new version, an unchanged note a duplicate."""
 
 import json
 from collections.abc import Callable, Iterator

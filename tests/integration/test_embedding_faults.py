@@ -71,7 +71,7 @@ class Message:
 
 
 class System:
-    """The functions that store memories, with a topic that redelivers."""
+    """The functions that store memories, with a topic that delivers messages again until they are acknowledged."""
 
     def __init__(self, gemini: GeminiServer, url: Callable[[str], str], directory: Path) -> None:
         self.gemini = gemini
@@ -144,7 +144,7 @@ class System:
         return next(check for check in checks if check.name == "embedder")
 
     def bought(self) -> Counter[str]:
-        """Return how often each text of a memory was embedded."""
+        """Return how many times each text of a memory was embedded."""
         return Counter(text.removeprefix(PREFIX) for text in self.gemini.embedded if text.startswith(PREFIX))
 
 
@@ -157,7 +157,7 @@ def system(
     tmp_path: Path,
 ) -> Iterator[System]:
     owner.script("UPDATE embedding_space SET provider = 'gemini', model = 'gemini-embedding-2'")
-    # Load the tokenizer now, so that the tests do not time its loading.
+    # Load the tokenizer now, so that the time limits of the tests do not include its loading.
     count_tokens(["a long text"] * 100)
     new_system = System(gemini, lambda user: cluster.url(user, database), tmp_path)
     yield new_system
@@ -177,7 +177,7 @@ def _wrong_dimension(server: GeminiServer) -> tuple[int, Any]:
     return 200, {"embeddings": [{"values": [1.0] * 63} for _ in server.requests[-1]["requests"]]}
 
 
-# One of each kind: `test_gemini.py` has every status.
+# One fault of each kind. `test_gemini.py` tests every status of an answer.
 FAULTS: Mapping[str, tuple[Any, str, str]] = {
     "400 unknown": (_answers(400, "Request contains an invalid argument."), "refuses every text", "check the project"),
     "403": (_answers(403, "The caller does not have permission"), "may not be used", "let the key call the Gemini API"),
@@ -188,7 +188,7 @@ FAULTS: Mapping[str, tuple[Any, str, str]] = {
     "dimension": (_wrong_dimension, "does not support dimension 64", "first run `mnemosyne reembed"),
 }
 PASSING = ("429", "500", "message", "hang")
-NIGHTLY = ("403", "500")  # like "dimension" and "429", except for the texts
+NIGHTLY = ("403", "500")  # handled like "dimension" and "429"; only the texts of the reports differ
 
 
 @pytest.mark.parametrize(
@@ -262,6 +262,6 @@ def test_a_400_for_one_text_fails_only_this_text(system: System, shape: Shape) -
     system.deliver_once()
     assert system.statuses([again])[0].state is IngestState.STORED
     assert all(system.bought()[other.embedded_text] == 1 for other in other_requests)
-    # These texts were embedded before the service refused another text of their slice; the slice is then retried in
-    # smaller parts.
+    # These texts may have been embedded twice. They were in one call with a text that the service refused. The texts of
+    # such a call are then sent again in smaller calls.
     assert all(system.bought()[ingest_request.embedded_text] <= 2 for ingest_request in (neighbour, another))

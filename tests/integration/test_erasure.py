@@ -42,11 +42,11 @@ pytestmark = pytest.mark.own_database
 
 CANARY = "xylophagous-quetzalcoatlus"
 NAMED_PLACES = ("pg_wal",)
-"""Directories of the server where docs/retention.md says that texts remain for a while."""
+"""Directories of the database server in which texts remain for a while, as docs/retention.md says."""
 
 
 def files_with_the_canary(directory: Path) -> list[str]:
-    """Return the files below a directory, without the excluded ones, that contain the canary."""
+    """Return the files below a directory that contain the canary. Files in NAMED_PLACES are not searched."""
     files_with_text = []
     for file in sorted(directory.rglob("*")):
         if not file.is_file() or not file.stat().st_size or file.relative_to(directory).parts[0] in NAMED_PLACES:
@@ -241,7 +241,7 @@ def _analyze(cluster: postgres.EmbeddedPostgres, database: str) -> None:
 
 
 def _rewrite(cluster: postgres.EmbeddedPostgres, database: str) -> None:
-    """Write all pages to disk without unused space."""
+    """Rewrite all tables, and write all pages to disk, so that no page has unused space with old texts."""
     _as_owner(cluster, database, "VACUUM FULL")
     _as_owner(cluster, database, "CHECKPOINT")
 

@@ -465,7 +465,7 @@ def audit_rows(shared_database: SharedDatabase) -> list[tuple[str, str, str, int
 
 
 def clock_past_the_deadline_after(readings: int) -> Iterator[float]:
-    """The readings of a clock: the first ones are 0, and all later ones are past the deadline."""
+    """Yield the readings of a clock. The first `readings` are 0, and all later ones are after the deadline of a run."""
     return (0.0 if number < readings else EXPIRY_SECONDS + 1 for number in count())
 
 
@@ -474,7 +474,7 @@ def test_a_removal_stops_at_its_deadline_and_the_next_one_continues(
 ) -> None:
     monkeypatch.setattr(retention, "REMOVED_AT_ONCE", 2)
     store_expired(services, shared_database, 5)
-    clock = clock_past_the_deadline_after(1)  # the start of the run
+    clock = clock_past_the_deadline_after(1)  # only the reading at the start of the run is before the deadline
     assert expire_memories(shared_database.connect_as_owner, lambda: next(clock)) == {"removed": 2}
     assert count_memories(shared_database) == 3
     assert expire_memories(shared_database.connect_as_owner) == {"removed": 3}

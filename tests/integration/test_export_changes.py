@@ -39,14 +39,14 @@ WRITES: dict[str, Callable[[MemoryStore], object]] = {
 
 
 class _Writing:
-    """A system that writes to the store after a number of operations."""
+    """A system whose store is changed by `write` after a given number of operations."""
 
     def __init__(self, archive: Archives, after: int, write: Callable[[MemoryStore], object]) -> None:
         self._archive, self._after, self._write = archive, after, write
         self.count = 0
 
     def run(self, operation: Operation) -> dict[str, Any]:
-        """Run an operation, and write if this was the given one."""
+        """Run an operation. If it is the given one in the order of operations, change the store afterwards."""
         answer = self._archive.system.run(operation)
         self.count += 1
         if self.count == self._after:

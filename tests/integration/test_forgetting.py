@@ -1,4 +1,4 @@
-"""Forgetting: the memories that are removed, the ones that stay, and that redelivery restores none."""
+"""Forgetting: which memories are removed and which stay. Redelivered messages do not store removed memories again."""
 
 import json
 import time
@@ -39,7 +39,7 @@ BEFORE, AFTER = datetime(2020, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UT
 
 
 def forget(services: FakeServices, selection: Selection = ALL) -> UUID:
-    """Forget a selection, and return the forgetting's id."""
+    """Forget the memories of a selection, and return the id of this forgetting."""
     memories = services.memories
     token = memories.preview_forgetting(selection, 1).token
     forgetting_id = forgetting.begin(selection, token, "somebody", memories=memories)
@@ -137,7 +137,7 @@ def test_a_memory_superseded_by_a_forgotten_one_gets_its_successor(services: Fak
 def test_the_removal_of_a_memory_that_superseded_many_changes_fifty_of_them(
     services: FakeServices, remove: str
 ) -> None:
-    """Each change indexes a memory again, so the change of all of them could reach the statement timeout."""
+    """Each changed memory must be indexed again, so a change of all of them could reach the statement timeout."""
     *many, last, successor = store_contents(services.memories, *(f"note {n}" for n in range(55)))
     for old in many:
         services.memories.update(old, MemoryChange(superseded_by=last))

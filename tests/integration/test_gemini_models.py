@@ -37,7 +37,8 @@ def texts_received(gemini: GeminiServer) -> list[str]:
     return [request["content"]["parts"][0]["text"] for request in requests]
 
 
-# By day, each kind of text is sent to each model and to each service once, and at night to each pair.
+# By day, each kind of text is sent once to each model and once to each service. At night, it is sent to each pair of
+# a model and a service.
 @pytest.mark.parametrize(
     ("kind", "model", "vertex"),
     [

@@ -10,7 +10,7 @@ from infra.benchmarks.collection import Collection
 from infra.benchmarks.stored import Stored, opened_store
 from mnemosyne.domain.search import SearchMode
 
-# A text with the place of an identifier, the identifier in the query, and similar identifiers.
+# Each entry has a text with a placeholder for an identifier, the identifier of the query, and similar identifiers.
 IDENTIFIERS = [
     ("Commit {} fixed the retry of the billing job.", "9f76893b", "9f76893c", "5411bfbc"),
     ("The MD5 of the dump is {}.", "d41d8cd98f00b204e9800998ecf8427e", "900150983cd24fb0d6963f7d28e17f72"),
@@ -43,7 +43,7 @@ IDENTIFIERS = [
 
 @contextmanager
 def _stored(embedder_name: str) -> Iterator[Stored]:
-    """Store a text for each identifier, and an hour between texts. Ten texts are one session."""
+    """Store one text for each identifier. The times of the texts are an hour apart, and ten texts are one session."""
     texts = chain.from_iterable(
         (text.format(identifier) for identifier in identifiers) for text, *identifiers in IDENTIFIERS
     )

@@ -30,7 +30,7 @@ ADA = Principal(id="ada", namespace="ada", scopes=SCOPES)
 BOB = Principal(id="bob", namespace="bob", scopes=SCOPES)
 SECRET = "the zeppelin leaves at dawn"
 LETTER = "7001"
-"""Ada's dead letter's message id."""
+"""The message id of Ada's dead letter."""
 TABLES = ["memories", "memory_chunks", "memory_ratings", "ingest_requests", "dead_letters", "memory_changes"]
 
 
@@ -149,7 +149,7 @@ def test_no_answer_contains_data_of_another_namespace(two: Two) -> None:
     secrets = (str(two.ada), str(two.request_id), LETTER, "Lakehurst", "airship", "and so on")
     for tool, arguments in WITHOUT_ID:
         text = _text_of(two.call(BOB, tool, **arguments))
-        # An empty answer repeats the caller's filters.
+        # Secrets in the arguments do not count, because an empty answer repeats the caller's filters.
         unknown = [secret for secret in secrets if secret not in str(arguments)]
         assert [secret for secret in unknown if secret in text] == [], (tool, arguments)
 

@@ -30,14 +30,18 @@ async def _call(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> b
 
 @pytest.mark.parametrize("http", ["h11", "httptools"])
 def test_an_idle_connection_is_not_closed_by_the_server_that_runs_the_app(http: str) -> None:
-    """This server closes idle connections at once unless the app prevents it; functions-framework's after 2 s."""
+    """With these settings, the server (Uvicorn) closes idle connections at once, unless the app prevents it.
+
+    The server of functions-framework would close them after 2 seconds.
+    """
 
     async def run(listener: socket.socket) -> list[bytes]:
         hosted = LifespanApp(lambda: Starlette(routes=[Route("/", _hello)]))
         server = uvicorn.Server(uvicorn.Config(hosted, http=http, timeout_keep_alive=0, log_level="error"))
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         first, second = [await asyncio.open_connection(*listener.getsockname()) for _ in range(2)]
-        # Each connection is idle while the other is used, so a timer that closes idle connections at once has fired.
+        # Each connection is idle while the other one is used. So if the server had a timer that closes idle connections
+        # at once, it would have fired.
         answers = [await _call(*connection) for connection in (first, second, first, second)]
         server.should_exit = True
         for _, writer in (first, second):

@@ -28,7 +28,7 @@ GERMAN = "Wo ist die Rechnung und wer hat sie bezahlt?"
 
 
 def _services(memories: MemoryStore, monkeypatch: pytest.MonkeyPatch, provider: str) -> FakeServices:
-    """Return services whose memories have vectors of this provider."""
+    """Return services whose database has the vectors of this provider of embeddings."""
     space = EmbeddingSpace(provider, FAKE_SPACE.model, FAKE_SPACE.dimension)
     monkeypatch.setattr(MemoryDatabase, "embedding_space", property(lambda self: space))
     return FakeServices(memories)

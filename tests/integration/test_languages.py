@@ -150,7 +150,7 @@ def test_the_language_of_a_sentence_is_detected(owner: Connection) -> None:
 
 
 def test_the_language_of_nearly_all_texts_of_the_benchmark_is_detected(owner: Connection) -> None:
-    """docs/benchmarks.md has the number."""
+    """The share of texts whose language is detected is documented in docs/benchmarks.md."""
     files = [(file.stem, file.read_text(encoding="utf-8").splitlines()) for file in sorted(BENCHMARK.glob("*.jsonl"))]
     rows = [(code, json.loads(line)) for code, lines in files for line in lines]
     texts = [(code, row[name]) for code, row in rows for name in ("memory", "question")]

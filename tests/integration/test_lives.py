@@ -33,11 +33,11 @@ EXPIRIES = (None, timedelta(days=1), timedelta(days=2))
 
 @dataclass
 class Life:
-    """A memory of the model."""
+    """A memory in the model, with its expected state."""
 
     id: UUID
     given: datetime | None
-    """The expiry that its requests have asked for."""
+    """The latest expiry that the requests with this content have asked for, or None if a request has asked for none."""
     superseded: bool = False
 
 
@@ -47,8 +47,8 @@ class Model:
 
     alive: dict[str, Life] = field(default_factory=dict)
     expired: dict[str, Life] = field(default_factory=dict)
-    """Expired memories whose rows are not removed yet, the earliest expiry first. Each delivery of a content removes
-    its expired memory."""
+    """Expired memories whose rows are not removed yet, by content, the earliest expiry first. If a content is delivered
+    again, the row of its expired memory is removed."""
     settled: list[IngestRequest] = field(default_factory=list)
     """Requests with a final outcome."""
     on_the_way: list[IngestRequest] = field(default_factory=list)
@@ -56,7 +56,7 @@ class Model:
     letters: list[IngestRequest] = field(default_factory=list)
     """Requests of dead letters."""
     forgotten: set[UUID] = field(default_factory=set)
-    """Requests that were published before everything was forgotten."""
+    """Requests that were published before the latest forgetting of all memories."""
     hold: UUID | None = None
 
     @property
@@ -84,7 +84,7 @@ class World:
         return request(self.dice.choice(CONTENTS), expires_at=expires_at, published=now)
 
     def record(self, ingest_request: IngestRequest, outcome: IngestStatus) -> None:
-        """Apply a delivered request to the model, and compare its outcome."""
+        """Apply a delivered request to the model, and check that its outcome is the one that the model expects."""
         model = self.model
         model.settled.append(ingest_request)
         model.expired.pop(ingest_request.content, None)
@@ -210,7 +210,7 @@ def _hold(world: World) -> None:
 
 
 def _allowed(world: World, action: Callable[[], object]) -> bool:
-    """Do the action, or check that the hold prevents it."""
+    """Do the action and return true. If there is a legal hold, check that it prevents the action, and return false."""
     if world.model.hold:
         with pytest.raises(Conflict, match="before the court"):
             action()

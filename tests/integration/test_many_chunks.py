@@ -38,7 +38,7 @@ SELECT id, :namespace, place, embedding FROM chunk WHERE place > 0
 
 
 class Chunks:
-    """A namespace whose memories have the same number of chunks, and the vectors of the chunks."""
+    """A namespace whose memories all have the same number of chunks. `vectors` has the vectors of the chunks."""
 
     def __init__(self, database: MemoryDatabase, owner: Connection, namespace: str, count: int) -> None:
         generator = np.random.default_rng(7)
@@ -65,7 +65,10 @@ class Chunks:
 
 @pytest.fixture(scope="module")
 def filled(cluster: postgres.EmbeddedPostgres, filled_database: str) -> Iterator[dict[int, Chunks]]:
-    """The namespaces by the number of chunks of each memory. Their vector indexes are built at the end, as a whole."""
+    """Namespaces by the number of chunks that each of their memories has.
+
+    The vector indexes are built after all memories were stored, to save time.
+    """
     connect = connection_factory(cluster.url(postgres.OWNER, filled_database), socket_timeout=None, statement_seconds=0)
     with (
         closing(connect()) as owner,

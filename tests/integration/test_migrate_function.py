@@ -89,7 +89,7 @@ def user(cluster: postgres.EmbeddedPostgres) -> Iterator[str]:
 
 @pytest.fixture
 def migrating(cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str]) -> Callable[..., tuple[Any, str]]:
-    """Function that makes a client of `migrate` on a database, empty or migrated, and returns the database's name."""
+    """Function that creates an empty or migrated database. It returns a client of `migrate` and the database's name."""
 
     def make(*, empty: bool = True, **changed: str) -> tuple[Any, str]:
         name = new_database(empty=empty)
@@ -223,7 +223,7 @@ def test_a_key_created_by_the_command_line_is_stored_as_a_hash_and_listed_withou
 
 
 class _Unchecked(Operation):
-    """An operation of another version of the command line."""
+    """An operation that this version of the server does not know, as a newer command line may send it."""
 
     action = "set by the test"
     arguments: dict[str, Any]

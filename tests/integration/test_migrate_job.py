@@ -1,4 +1,7 @@
-"""The migration of a deployment, as function and as job: it embeds one word, and an error says what to change."""
+"""The migration of a deployment, by the function `migrate` and by a job.
+
+It embeds one word as a test of the embedder, and an error says what to change.
+"""
 
 import io
 import json
@@ -209,7 +212,7 @@ def test_settings_of_another_model_than_the_memories_fail(gemini: GeminiServer, 
 
 
 def _ends(log: str) -> list[dict[str, Any]]:
-    """Return the entries in the log of a job that say how it ended."""
+    """Return the log entries of a job that say whether it has succeeded or failed."""
     logged = [json.loads(line) for line in log.splitlines()]
     return [line for line in logged if line["event"] in ("migrated", "migration_failed")]
 

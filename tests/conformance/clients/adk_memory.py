@@ -30,8 +30,7 @@ TURNS = 60
 
 
 class Scripted(BaseLlm):  # type: ignore[misc]  # ADK is in a separate environment
-    """A model that repeats the recalled text or, without recalled text, says "Noted" and the last line of the
-    prompt."""
+    """A model that repeats the recalled text. If there is none, it says "Noted" and the prompt's last line."""
 
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False

@@ -1,5 +1,7 @@
-"""The steps that all clients run. This module is imported in the environment of each client, so it imports only the
-standard library."""
+"""The steps that all clients run.
+
+This module is imported in the environment of each client, so it imports only the standard library.
+"""
 
 import asyncio
 import json

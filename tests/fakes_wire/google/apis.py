@@ -30,7 +30,10 @@ _LAST_STEP = {"currentSteps": [{"routine": "main", "step": "call_migrate"}]}
 
 
 class GoogleApis(OrganizationApis, ServiceApis):
-    """A project on the APIs that gcloud calls. Tests set its state first, and read state and `calls` afterwards."""
+    """A Google Cloud project, with the APIs that gcloud calls.
+
+    A test first sets the state of the project. After the commands, it reads the state and the recorded `calls`.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,7 +41,7 @@ class GoogleApis(OrganizationApis, ServiceApis):
         self.enabled: set[str] = set()
         self.identities: set[str] = set()
         self.key_grants: list[dict[str, Any]] = []
-        """Bindings of the policy of each key."""
+        """The bindings in the IAM policy that each key has."""
         self.workflows: dict[str, Callable[[str | None], dict[str, Any]]] = {}
         """Workflows by name. Each is a function that gets the argument (JSON text) and returns the end of the
         execution: the result of `succeeded` or `failed`."""

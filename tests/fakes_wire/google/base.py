@@ -1,4 +1,4 @@
-"""Base of the fakes of Google's APIs: it answers a call with a fault or with the routed method."""
+"""Base of the fakes of Google's APIs. It answers a call with a fault, or with the method registered for its path."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -37,7 +37,7 @@ def route(method: str, path: str) -> Callable[[Handler], Handler]:
 
 
 class RoutedServer(JsonServer):
-    """Records each call, then answers it."""
+    """Server that records each call, and answers it with the method that is registered for the path."""
 
     routes: ClassVar[list[tuple[str, re.Pattern[str], Handler]]] = []
 
@@ -68,7 +68,7 @@ class RoutedServer(JsonServer):
             return refused(400, f"The fake failed at {method} {path}: {exc!r}")
 
     def routed(self, call: Call, query: Mapping[str, str]) -> Answer:
-        """Return the answer of the routed method."""
+        """Return the answer of the method that is registered for this call."""
         for method, pattern, handler in self.routes:
             if method == call.method and (matched := pattern.fullmatch(call.path)):
                 values = {name: unquote(value) for name, value in matched.groupdict().items()}
@@ -76,7 +76,10 @@ class RoutedServer(JsonServer):
         return refused(404, f"The fake has no {call.method} {call.path}")
 
     def under_way(self, name: str) -> bool:
-        """Whether to report this operation or execution as running, which holds for its first `polls` requests."""
+        """Whether to report this operation or execution as running.
+
+        It is true for the first `polls` requests about it.
+        """
         polls_left = self._pending.setdefault(name, self.polls)
         self._pending[name] = polls_left - 1
         return polls_left > 0

@@ -35,7 +35,7 @@ class Bucket:
         self.generations[name] = self.generations.get(name, 1767225600000000) + 1
 
     def shown(self) -> dict[str, Any]:
-        """The `buckets` resource."""
+        """Return the bucket as the API shows it, as a `buckets` resource."""
         return {
             "kind": "storage#bucket",
             "id": self.name,
@@ -52,7 +52,10 @@ class Bucket:
         }
 
     def shown_object(self, name: str, url: str) -> dict[str, Any]:
-        """The `objects` resource. gcloud downloads from its link and checks the content against its hash."""
+        """Return an object as the API shows it, as an `objects` resource.
+
+        gcloud downloads the object from the link in this resource, and checks the content by its hash.
+        """
         content = self.objects[name]
         return {
             "kind": "storage#object",
@@ -110,7 +113,7 @@ class Buckets:
         return 200, bucket.shown()
 
     def read(self, bucket: str, name: str) -> Answer:
-        """An object's content: https://cloud.google.com/storage/docs/xml-api/get-object-download."""
+        """Return the content of an object: https://cloud.google.com/storage/docs/xml-api/get-object-download."""
         objects = self.known[bucket].objects
         if unquote(name) not in objects:
             return 404, "<?xml version='1.0'?><Error><Code>NoSuchKey</Code></Error>"
@@ -128,7 +131,10 @@ class Buckets:
         return 200, self.known[body["name"]].shown()
 
     def _upload(self, bucket: Bucket, body: bytes) -> Answer:
-        """A multipart upload: the description and the content in one MIME message, its boundary on the first line."""
+        """Store an object from a multipart upload.
+
+        The body is one MIME message with the description and the content. Its first line is the boundary.
+        """
         boundary = body.split(b"\n", 1)[0].strip()[2:]
         message = message_from_bytes(b'Content-Type: multipart/related; boundary="' + boundary + b'"\n\n' + body)
         described, content = (part.get_payload(decode=True) for part in message.walk() if not part.is_multipart())

@@ -25,9 +25,9 @@ ENDPOINTS = {
 def gcloud_environment(host: str, home: Path) -> dict[str, str]:
     """Variables for a gcloud that keeps its configuration in `home` and calls the fake at `host`.
 
-    Cloud Run's commands put the region before the host name, which is impossible with a loopback address: they get a
-    name that does not exist, and the fake as their proxy. All other calls to other machines also go to the fake, which
-    refuses them.
+    gcloud's commands for Cloud Run add the region before the host name, which is not possible with a loopback address.
+    They therefore get a host name that does not exist, and the fake as their proxy. All other calls to other machines
+    also go to the fake, which refuses them.
     """
     token = home / "token"
     token.write_text("a-token")

@@ -1,4 +1,4 @@
-"""A project's organization, its policies, and the project's log, the parts that an operator's gcloud calls."""
+"""A project's organization, its policies and the project's log, as far as an operator's gcloud calls their APIs."""
 
 import re
 from typing import Any
@@ -16,7 +16,8 @@ class OrganizationApis(RoutedServer):
         super().__init__()
         self.in_organization = True
         self.org_policies: dict[str, list[dict[str, Any]]] = {}
-        """Rules of effective policies by constraint; all others have Google's default, which refuses nothing."""
+        """The rules of effective policies, by constraint. All other policies have Google's default, which refuses
+        nothing."""
         self.custom_constraints: list[dict[str, Any]] = []
         self.log: list[dict[str, Any]] = []
         """Entries of Cloud Logging, the newest last."""

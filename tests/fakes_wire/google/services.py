@@ -1,4 +1,4 @@
-"""Cloud SQL, Cloud Run, Artifact Registry and Secret Manager, the parts that an operator's gcloud calls."""
+"""Cloud SQL, Cloud Run, Artifact Registry and Secret Manager, as far as an operator's gcloud calls their APIs."""
 
 from typing import Any
 
@@ -14,11 +14,11 @@ class ServiceApis(RoutedServer):
         self.sql_instances: dict[str, dict[str, Any]] = {}
         """Fields of instances by name, which replace or extend the fields that every instance has."""
         self.run_services: dict[str, str] = {}
-        """The revision that serves, by service."""
+        """The revision that serves the traffic of each Cloud Run service, by service."""
         self.repositories: dict[str, str] = {}
         """Formats of Artifact Registry's repositories by name."""
         self.secrets: dict[str, list[str]] = {}
-        """States of a secret's versions by its name, the oldest first."""
+        """The states of the versions of each secret, by the name of the secret. The oldest version is first."""
         self.scheduler_regions = ["europe-west1", "us-central1", "us-east1"]
 
     # Cloud Scheduler: https://cloud.google.com/scheduler/docs/reference/rest/v1/projects.locations/list

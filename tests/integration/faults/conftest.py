@@ -1,4 +1,5 @@
-"""Real services for ingestion, which a test can make fail: emulator, PostgreSQL, functions, embedder."""
+"""Fixtures: the parts of the ingestion (Pub/Sub emulator, PostgreSQL, functions, embedder), which a test can make
+fail."""
 
 import itertools
 import json
@@ -33,11 +34,16 @@ OUTCOMES = f"projects/{local_emulator.PROJECT}/topics/outcomes"
 OBJECTS = f"projects/{local_emulator.PROJECT}/topics/objects"
 SPACE = EmbeddingSpace("gemini", "gemini-embedding-2", 64)
 UNUSABLE: tuple[int, Any] = (200, {"embeddings": []})
-"""An answer after which the client does not repeat the call. After 429 and 500 it does, which takes seconds."""
+"""A faulty answer of the embedding API after which the client does not repeat the call. After 429 and 500, the client
+repeats it, which takes seconds."""
 
 
 class Cloud:
-    """The production path on real parts, behind Cloud Run's front end and with google-genai on a fake service."""
+    """The path of a message in production, from the topic to the database.
+
+    Pub/Sub is the emulator, and the functions are behind Cloud Run's front end. The real google-genai client calls a
+    fake of the embedding service.
+    """
 
     def __init__(self, emulator: str, directory: Path, gemini: GeminiServer) -> None:
         self.gemini = gemini
@@ -95,7 +101,7 @@ class Cloud:
         )
 
     def watch_bucket(self) -> None:
-        """Deliver notifications of Cloud Storage to the reader of objects, for the test's namespace."""
+        """Deliver notifications of Cloud Storage to the function that reads objects, for the test's namespace."""
         self._entry(OBJECTS, f"{self._objects.url}/objects/{self.namespace}", deadline=600)
 
     def admit_publisher(self) -> str:
@@ -138,7 +144,7 @@ class Cloud:
         return list(events.values())
 
     def publish(self, topic: str, data: bytes, **attributes: str) -> str:
-        """Publish a message like a publisher outside of this project, and return its id."""
+        """Publish a message with the client library, as another project's publisher does, and return its message id."""
         client: Any = PublisherClient()
         with client:
             return str(client.publish(topic, data, **attributes).result(20))
@@ -147,7 +153,10 @@ class Cloud:
         self.publish(OBJECTS, data, **attributes)
 
     def reset(self) -> None:
-        """Remove all faults, and create a new subscription and namespace without redeliveries of earlier tests."""
+        """Remove all faults, and use a new namespace and new subscriptions.
+
+        No message of an earlier test then arrives.
+        """
         self.namespace = f"test-{next(self._numbers)}"
         self._entry(OUTCOMES, "", deadline=60)
         self.subscribe()
@@ -161,7 +170,10 @@ class Cloud:
         self.postgres.stop()
 
     def kill_ingest(self) -> None:
-        """Kill -9 an instance of the function, master and worker; the next push starts another."""
+        """Kill the processes of an instance of `ingest` (master and worker) with SIGKILL.
+
+        The next push starts an instance.
+        """
         self.ingest.crash_instance()
 
     def restart_postgres(self) -> None:
@@ -203,13 +215,16 @@ def pull_events(client: Any, subscription: str) -> list[tuple[dict[str, Any], di
 
 @contextmanager
 def publishing(cloud: Cloud) -> Iterator[Callable[[bytes], None]]:
-    """Function that publishes a message for the test's namespace, and waits until the next one gets a later time."""
+    """Function that publishes a message for the test's namespace.
+
+    It then waits a moment, so that the next message gets a later publish time.
+    """
     publisher: Any = PublisherClient()
 
     def publish(data: bytes) -> None:
         before = time.time()
         publisher.publish(local_emulator.TOPIC, data, namespace=cloud.namespace).result(20)
-        # Messages are ordered by publish time, which the emulator stores in milliseconds.
+        # Mnemosyne orders the messages by publish time, which the emulator stores in milliseconds.
         wait_until(lambda: time.time() > before + 0.003, "the clock has gone on")
 
     with publisher:
@@ -235,7 +250,10 @@ def _cloud(emulator: str) -> Iterator[Cloud]:
 
 @pytest.fixture
 def cloud(_cloud: Cloud, emulator: str, monkeypatch: pytest.MonkeyPatch) -> Cloud:
-    """The production path, empty and without a fault; during the test the emulator is used as Pub/Sub."""
+    """The production path without messages and faults.
+
+    During the test, this process also uses the emulator as Pub/Sub.
+    """
     monkeypatch.setenv("PUBSUB_EMULATOR_HOST", emulator)
     _cloud.reset()
     return _cloud

@@ -25,7 +25,7 @@ def _line(content: str, **fields: Any) -> str:
 
 
 def _reports(cloud: Cloud, name: str) -> list[list[dict[str, Any]]]:
-    """The reports next to the object, as JSON."""
+    """Return the reports that an import has written next to the object in the bucket, as parsed JSON lines."""
     reports = [
         report for key, report in cloud.storage.objects.items() if key[1].startswith(f"{name}.") and "report" in key[1]
     ]
@@ -33,13 +33,17 @@ def _reports(cloud: Cloud, name: str) -> list[list[dict[str, Any]]]:
 
 
 def _report(cloud: Cloud, name: str, count: int = 1) -> list[dict[str, Any]]:
-    """Wait for this number of reports and return the newest."""
+    """Wait until there is this number of reports, and return the newest report."""
     wait_until(lambda: len(_reports(cloud, name)) == count, f"report {count} of {name} is there", seconds=SECONDS)
     return _reports(cloud, name)[-1]
 
 
 def _fail_during_the_import(cloud: Cloud, faults: list[tuple[int, Callable[[], None]]]) -> None:
-    """Cause each fault when the embedder has been asked for more than its number of memories, before it answers."""
+    """Cause faults during an import.
+
+    Each fault has a number. It happens when the embedder has received more than this number of memories, before the
+    embedder answers.
+    """
     asked: set[str] = set()
     one_call = threading.Lock()
 

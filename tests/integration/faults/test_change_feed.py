@@ -29,7 +29,7 @@ REMOVALS = ("expired", "deleted", "forgotten")
 
 
 class Feed:
-    """The feed of the test's namespace: its settings, its events, and the messages of a subscription with ordering."""
+    """The change feed of the test's namespace: its settings, its events, and a subscription that gets them in order."""
 
     def __init__(self, cloud: Cloud, subscriber: Any) -> None:
         self._cloud, self._subscriber = cloud, subscriber

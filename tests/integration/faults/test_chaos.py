@@ -25,7 +25,7 @@ SECONDS = 600.0
 
 
 class Hurried(PubSubDestination):
-    """A destination that stops polling after a time limit, so that the test ends."""
+    """Destination of an import that stops waiting for outcomes after a time limit, so that the test ends."""
 
     def __init__(self, system: ConfiguredServices, namespace: str) -> None:
         super().__init__(system, namespace)
@@ -61,7 +61,8 @@ def test_each_of_many_memories_is_stored_once_despite_faults_of_every_part(
         if server.calls % calls_per_failure:
             return None
         failed_calls += 1
-        # The client repeats a call that got a 500. After a wrong number of vectors the message is redelivered.
+        # Two kinds of faults: after a 500, the client repeats the call. After a wrong number of vectors, Pub/Sub
+        # delivers the message again.
         return error(500, "boom") if failed_calls % 2 else (200, {"embeddings": []})
 
     plan: dict[int, Callable[[], None]] = dict.fromkeys(kills, cloud.kill_ingest)

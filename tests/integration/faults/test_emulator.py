@@ -19,7 +19,10 @@ DEADLINE_SECONDS = 10
 
 
 class _Endpoint(JsonServer):
-    """Endpoint that refuses each message twice; its second answer to `slow` comes just after the deadline."""
+    """Endpoint that refuses each message twice.
+
+    Its second answer to the message `slow` comes just after the deadline.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -72,7 +75,7 @@ def test_the_subscriptions_have_no_retry_policy(endpoint: _Endpoint) -> None:
             assert "retry_policy" not in client.get_subscription(subscription=name)
 
 
-@pytest.mark.nightly  # an acknowledgement deadline is ten seconds at least
+@pytest.mark.nightly  # takes long, because an acknowledgement deadline is at least ten seconds
 def test_a_late_acknowledgement_of_one_message_does_not_lose_other_messages(endpoint: _Endpoint) -> None:
     # With a retry policy, the emulator (0.8.20) redelivers refused messages in a separate task. This task ends for ever
     # if a message is acknowledged after it has been scheduled for redelivery: MessageBacklog.nackMessage fails for such

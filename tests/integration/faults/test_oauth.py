@@ -32,7 +32,7 @@ def web(deployment: OAuthDeployment) -> Iterator[httpx.Client]:
 
 
 def _another_address(deployment: OAuthDeployment) -> None:
-    """Use another address, because these tests exceed the limit of one address per minute."""
+    """Send further requests from another address, because all tests together exceed an address's limit per minute."""
     number = int(deployment.auth.client_address.split(".")[3]) % 250 + 1
     deployment.auth.client_address = f"198.51.100.{number}"
 

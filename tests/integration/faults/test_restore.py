@@ -1,4 +1,7 @@
-"""The database is restored. A seek of the subscription to an earlier time brings back the messages after the backup."""
+"""The database is restored from a backup. The messages after the backup are delivered again by a seek.
+
+A seek sets the Pub/Sub subscription back to an earlier time.
+"""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -25,20 +28,20 @@ from tests.integration.test_forgetting import forget
 from tests.memories import list_memories
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.exhaustive  # the emulator redelivers in its own time
+pytestmark = pytest.mark.exhaustive  # slow, because a test cannot speed up the emulator's redelivery
 
 TOPIC = f"projects/{local_emulator.PROJECT}/topics/restored"
 SUBSCRIPTION = TOPIC.replace("/topics/", "/subscriptions/")
 
 
 class Topic:
-    """A topic with a pull subscription that the test reads instead of a push."""
+    """A topic with a pull subscription. The test reads its messages; in a deployment, Pub/Sub would push them."""
 
     def __init__(self) -> None:
         self.publisher: Any = PublisherClient()
         self.subscriber: Any = SubscriberClient()
         self.publisher.create_topic(name=TOPIC)
-        # The emulator does not keep the acknowledged messages of a topic, only those of a subscription.
+        # The emulator supports the option to keep acknowledged messages only for a subscription, not for a topic.
         self.subscriber.create_subscription(
             request={"name": SUBSCRIPTION, "topic": TOPIC, "retain_acked_messages": True, "ack_deadline_seconds": 10}
         )
@@ -92,7 +95,7 @@ class Database:
         self.services = FakeServices(memories_in(self.pool))
 
     def contents(self) -> dict[str, UUID]:
-        """The ids of the memories by content."""
+        """Return a dictionary from the content of each memory to its id."""
         memories = self.services.memories
         fetched = [memories.fetch(memory.id) for memory in list_memories(memories)]
         return {memory.content: memory.id for memory in fetched if memory}
@@ -128,13 +131,14 @@ def test_a_restored_database_gets_the_messages_after_its_backup_again(
 
         after = Database(cluster, backup)
         assert set(after.contents()) == {"early", "erased by a tool", "a record"}
-        # An earlier time is safe, because a memory that the database already has is not stored twice.
+        # A time long before the backup is safe, because a memory that the database already has is not stored twice.
         topic.subscriber.seek(request={"subscription": SUBSCRIPTION, "time": taken_at - timedelta(hours=1)})
         assert len(topic.deliver(after.services, 5)) == 5
         assert set(after.contents()) == {"early", "late", "erased by a tool"}
         assert after.state(early.request_id) is IngestState.STORED
         assert after.state(deletion.request_id) is IngestState.DELETED
-        # The tool's deletion is lost. The log names it, so that the operator can repeat it.
+        # The deletion by a tool is lost in the restored database. The log names the deleted memory, so that the
+        # operator can delete it again.
         (audit,) = [fields for fields in world.entries if fields["jsonPayload.event"] == "audit"]
         assert (audit["jsonPayload.action"], audit["jsonPayload.id"]) == ("delete_memory", str(erased_id))
         assert after.services.memories.delete(UUID(audit["jsonPayload.id"]))

@@ -13,9 +13,9 @@ from mnemosyne.ids import deletion_id, version_id
 
 SOURCE = "crm"
 POISON = "poison"
-"""Marks a text for which the embedder always returns an invalid response."""
+"""Word in a text for which the embedder always returns an invalid response."""
 REFUSED = "refused"
-"""In a text that the embedder always refuses with 400."""
+"""Word in a text that the embedder always refuses with 400."""
 FIRST = datetime(2026, 5, 20, tzinfo=UTC)
 STORED = frozenset({IngestState.STORED, IngestState.DUPLICATE})
 DELETED = frozenset({IngestState.DELETED})
@@ -34,7 +34,10 @@ KINDS: Mapping[str, int] = {
 
 @dataclass
 class Record:
-    """Messages published under one key: (event time, index in the order of publication, content)."""
+    """The published versions and deletions of one key.
+
+    Each has its timestamp in seconds, and its index in the order of publication. A version also has its content.
+    """
 
     versions: list[tuple[int, int, str]] = field(default_factory=list)
     deletions: list[tuple[int, int]] = field(default_factory=list)
@@ -59,7 +62,7 @@ class Message:
 
 
 class Traffic:
-    """Draws random messages, publishes them in order, and records the expected results."""
+    """Generates random messages, publishes them in order, and records the expected results."""
 
     def __init__(self, random: Random, publish: Callable[[bytes], object]) -> None:
         self._random = random
@@ -72,13 +75,13 @@ class Traffic:
         self.contents: dict[UUID, str] = {}
         """The content of each memory that was published without a key."""
         self.alternatives: list[set[str]] = []
-        """Groups of contents: exactly one of each must be stored, the first delivered."""
+        """Groups of contents. Of each group, exactly one content must be stored: the one that was delivered first."""
         self.dead_letters: list[set[bytes]] = []
-        """Groups of messages: exactly one of each must become a dead letter."""
+        """Groups of messages. Of each group, exactly one message must become a dead letter."""
         self.published = 0
 
     def problems_of_contents(self, stored_contents: set[str]) -> list[str]:
-        """Return the contents that searches wrongly find, and those that searches wrongly do not find."""
+        """Return a sentence for each content that is wrongly stored, and for each content that is wrongly missing."""
         current = {content for record in self.records.values() if (content := record.current)}
         expected = current | set(self.contents.values())
         either = set[str]().union(*self.alternatives)
@@ -94,7 +97,7 @@ class Traffic:
         ]
 
     def publish_some(self) -> None:
-        """Publish one message, or an earlier one again, or two that contradict each other."""
+        """Publish a new message, or an earlier message again, or two messages that contradict each other."""
         match self._random.choices(["message", "again", "unreadable", "conflict"], [100, 12, 1, 1])[0]:
             case "again" if repeatable := [message for message in self._messages[-200:] if message.may_be_repeated]:
                 self._send(self._random.choice(repeatable).data)
@@ -180,7 +183,10 @@ class Traffic:
         return {"source": SOURCE, "key": key, "op": "delete", "timestamp": time.isoformat()}
 
     def _time_and_place(self, record: Record) -> tuple[int, int]:
-        """Return an event time that is new for the record, mostly a late one, and its index in publication order."""
+        """Return a timestamp that is new for the record, and the next index in the order of publication.
+
+        The timestamp is usually later than the earlier timestamps of the record.
+        """
         times = {version[0] for version in record.versions} | {deletion[0] for deletion in record.deletions}
         latest = max(times, default=0)
         second = self._random.choice([latest + self._random.randint(1, 9), self._random.randint(1, latest + 9)])

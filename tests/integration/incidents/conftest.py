@@ -1,4 +1,4 @@
-"""Fixtures of the incidents: a deployment in one process, and the alerts that Terraform makes."""
+"""Fixtures for tests of incidents: a deployment in one process, and the alerts that Terraform creates."""
 
 import re
 from collections.abc import Callable
@@ -18,7 +18,7 @@ __all__ = ["monitoring"]
 
 INCIDENTS = (ROOT / "docs" / "runbook.md").read_text().partition("## Incidents")[2]
 SECTIONS = {title: text for title, _, text in (part.partition("\n") for part in INCIDENTS.split("\n### ")[1:])}
-"""The runbook's sections of incidents by title."""
+"""The sections of the runbook that describe incidents, by title."""
 
 
 METRICS_ONLY = {
@@ -26,7 +26,8 @@ METRICS_ONLY = {
     "All instances of mcp are in use": {"mcp has almost reached its maximum number of instances"},
     "Searches are slow": {"One call in twenty takes longer than two seconds"},
 }
-"""Incidents whose log the tests do not make, and the alerts whose command then shows nothing."""
+"""Incidents for which the tests create only metrics and no log entries. For each, the alerts whose command (which lists
+log entries) then shows nothing."""
 
 
 def check_faults(world: World) -> None:
@@ -65,7 +66,7 @@ def _checked() -> set[str]:
 
 @pytest.fixture
 def check(monitoring: Monitoring, _checked: set[str]) -> Callable[..., None]:
-    """Check that an incident logs an event with a cause, and that exactly the alerts of its section fire."""
+    """Function that checks an incident: an event with a cause is logged, and exactly the alerts of its section fire."""
 
     def checked(incident: str, world: World, event: str = "", cause: str = "") -> None:
         fired = monitoring.alerts(world.entries, world.points)

@@ -1,4 +1,4 @@
-"""Incidents of mcp, auth and the deployment, and incidents that only Google's metrics show."""
+"""Incidents of the functions mcp and auth and of the deployment, and incidents that only Google's metrics show."""
 
 import asyncio
 from collections.abc import Callable

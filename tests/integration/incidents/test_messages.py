@@ -22,7 +22,7 @@ from tests.terraform.monitoring import Monitoring
 
 Check = Callable[..., None]
 ALERT_EACH = 21
-"""Messages that the alert on dead letters needs."""
+"""Number of dead letters that is needed for the alert on dead letters."""
 
 
 class Refusing(FakeQueue):
