@@ -170,8 +170,7 @@ def test_the_log_says_for_each_delivery_over_the_quota_whether_the_message_is_ke
 def test_contents_sent_under_a_used_request_id_do_not_fill_the_disk(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A caller may send any number of such contents. The quota does not limit the dead letters that they would
-    become."""
+    """A caller may send any number of such contents. The quota does not limit their dead letters."""
     monkeypatch.setattr("mnemosyne.service.dead_letters.CONFLICT_LIMIT", 2)
     services = FakeServices(store)
     ada = store_of(store, "ada")

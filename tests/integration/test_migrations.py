@@ -107,7 +107,8 @@ BEGIN
 END
 $$
 """
-"""Adds an overload of each function, as a change of its signature leaves one."""
+"""Adds a second function (overload) with the name of each function, as an earlier version would have left behind if
+the signature of the function had changed since."""
 
 
 def test_repeatable_files_apply_although_each_function_has_an_overload_with_an_earlier_signature(
@@ -203,7 +204,7 @@ def test_a_duplicate_updates_the_row_without_new_index_entries(
         store = memories_in(pool, space=CLOUD_SPACE)
 
         def updates(attempt: int) -> tuple[int, int]:
-            """Store four contents five times each, and count all updates, and those without index entries."""
+            """Store four contents five times each. Count all updates, and the updates that added no index entries."""
             before, hot_before = owner.run(counts)[0]
             contents = [f"{attempt} {n} " + " ".join(f"word{n * m}" for m in range(words)) for n in range(4)]
             for content in contents * 5:
@@ -211,13 +212,14 @@ def test_a_duplicate_updates_the_row_without_new_index_entries(
                 with store.claim([again]) as claim:
                     if claim.new:
                         claim.store(claim.new, [embedder.embed_documents([content])], CLOUD_SPACE.model)
-            with pool.connection() as connection:  # otherwise an idle connection reports within ten seconds
+            with pool.connection() as connection:  # otherwise its statistics are reported up to ten seconds later
                 connection.run("SELECT pg_stat_force_next_flush()")
             wait_until(lambda: owner.run(counts)[0]["n_tup_upd"] >= before + 16, "the server has counted 16 updates")
             after, hot_after = owner.run(counts)[0]
             return after - before, hot_after - hot_before
 
-        # While the server analyzes a table of this database, it keeps old rows, and a page may become full.
+        # One success in five attempts is enough. While the server analyzes a table, it keeps old rows. If a page is
+        # then full, an update needs new index entries.
         assert (16, 16) in map(updates, range(5))
 
 

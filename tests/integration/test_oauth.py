@@ -221,7 +221,7 @@ def test_the_consent_page_names_client_redirect_host_and_scopes(server: AuthServ
 def test_consent_from_another_browser_is_refused(server: AuthServer) -> None:
     visit = logged_in(server)
     for browser in (server.browser(), Visit(server).browser):
-        browser.get(authorization_path(server.register()))  # the other browser has another cookie
+        browser.get(authorization_path(server.register()))  # this browser gets a cookie of its own
         answer = browser.post("/consent", data={"request": visit.id, "answer": "allow"})
         assert answer.status_code == 409
     assert server.browser().post("/consent", data={"request": visit.id, "answer": "allow"}).status_code == 409
@@ -284,7 +284,10 @@ def test_a_log_in_that_has_expired_must_be_started_again(server: AuthServer, own
 def test_consent_is_remembered_for_a_web_client_and_not_for_a_local_program(
     server: AuthServer, uri: str, status: int
 ) -> None:
-    """Another program can use the same address or URI scheme: RFC 8252, section 8.6."""
+    """Another program can use the address or URI scheme of a local program.
+
+    Consent is therefore not remembered for local programs: RFC 8252, section 8.6.
+    """
     client, browser = server.register(uri), server.browser()
     Visit(server, browser).to_the_end(client, redirect_uri=uri)
     visit = Visit(server, browser)

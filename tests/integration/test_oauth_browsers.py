@@ -97,7 +97,10 @@ def test_a_log_in_gives_the_browser_a_new_session_cookie(server: AuthServer) -> 
 
 
 def test_a_planted_session_cookie_cannot_be_used_for_consent(server: AuthServer) -> None:
-    """The attacker begins a log-in, gets another person to finish it, and has the cookie from the beginning."""
+    """In this attack, the attacker begins a log-in and lets another person finish it.
+
+    The attacker knows the cookie that the log-in had at its beginning.
+    """
     planter, victim = Visit(server), Visit(server)
     planter.open(authorization_path(server.register()))
     (planted,) = planter.browser.cookies.jar
@@ -187,7 +190,7 @@ def test_a_person_can_log_out_of_the_account_page(server: AuthServer, owner: Con
 def test_an_id_that_the_server_did_not_issue_causes_no_internal_error(
     server: AuthServer, path: str, request_id: str
 ) -> None:
-    """The id of a request is a part of the name of its cookie."""
+    """The id of an authorization request is a part of the name of its cookie. So an invalid id needs a check."""
     form = {"request": request_id, "log_out": "1", "answer": "allow"}
     answer = server.browser().post(path, data=form, headers={"Cookie": f"__Host-mnemosyne-auth-a b={'x' * 43}"})
     assert answer.status_code == (200 if path == "/account" else 409)

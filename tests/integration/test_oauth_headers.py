@@ -1,4 +1,7 @@
-"""Headers of the pages and redirects between /authorize and the client: nothing in them stops the browser."""
+"""Headers of the pages and redirects between /authorize and the client.
+
+They must not keep the browser from going on.
+"""
 
 import re
 from typing import Any
@@ -23,7 +26,7 @@ def _steps(server: AuthServer) -> list[Any]:
 
 
 def test_a_client_s_page_that_opened_the_log_in_in_a_popup_keeps_access_to_the_popup(server: AuthServer) -> None:
-    """One response with this policy between /authorize and the client takes the popup away from its opener."""
+    """If one response between /authorize and the client has this policy, the opener loses access to the popup."""
     steps = _steps(server)
     assert [step.status_code for step in steps] == [303, 200, 403, 303, 200, 303, 400, 400, 409, 409, 409]
     assert [str(step.url) for step in steps if OPENER_POLICY in step.headers] == []

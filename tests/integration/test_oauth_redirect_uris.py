@@ -113,7 +113,7 @@ def test_the_parameters_are_appended_to_the_unchanged_redirect_uri(
 
 
 def test_a_client_learns_the_issuer_if_its_resource_was_removed_during_the_log_in(server: AuthServer) -> None:
-    """The redirect URI has a parameter that looks like a code. The consent is not stored."""
+    """The redirect URI in this test has a parameter that looks like a code. The consent must not be stored."""
     uri = "https://client.example/callback?promocode=1"
     client = server.register(uri)
     visit = logged_in(server, client, redirect_uri=uri)

@@ -146,7 +146,7 @@ def _listening(server: AuthServer) -> Iterator[str]:
 
 
 def _renewed(app: httpx.Client, client: str, token: str, is_lost: bool, barrier: threading.Barrier) -> httpx.Response:
-    """Refresh, and repeat the request if the first answer is lost; return the answer."""
+    """Refresh at the same time as other processes, and return the answer. If `is_lost`, the first answer is ignored."""
     barrier.wait(30)
     if is_lost:
         refresh(app, client, token)

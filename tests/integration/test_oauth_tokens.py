@@ -31,7 +31,7 @@ from tests.waiting import wait_until
 
 
 class Mcp:
-    """What `mcp` authenticates with: an issuer with a signing key, a database of grants, and an API key."""
+    """The data with which `mcp` authenticates callers: an issuer with a key, a database of grants, and an API key."""
 
     def __init__(self, issuer: Issuer, auth: Pool, pool: Pool) -> None:
         self.issuer = issuer

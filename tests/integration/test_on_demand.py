@@ -24,7 +24,7 @@ def directory(tmp_path: Path) -> DataDir:
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the functions that were started."""
+    """List of the functions that have been started, by name, in the order of their starts."""
     names: list[str] = []
 
     def recorded(function: FunctionProcess) -> None:

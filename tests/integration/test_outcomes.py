@@ -1,4 +1,4 @@
-"""Each outcome is shown once, in whatever order transactions commit and whatever the reader's clock."""
+"""Each outcome is listed once, whatever the order in which transactions commit, and whatever the reader's clock is."""
 
 import random
 from collections.abc import Callable, Iterator
@@ -51,7 +51,7 @@ def _fail(session: Connection, request_id: UUID, *, age: str = "0") -> UUID:
 
 
 class Reader:
-    """A reader that follows outcomes in passes."""
+    """A reader that follows outcomes. Each call of `read` (a pass) returns the outcomes since the previous pass."""
 
     def __init__(self, store: MemoryStore, *, since: float | None = None, limit: int = 2) -> None:
         self._store, self._limit = store, limit

@@ -18,9 +18,9 @@ from tests.searching import VECTOR_INDEX, find
 pytestmark = pytest.mark.slow
 
 ROWS = 2_500
-"""Memories of the large namespace: more than a search compares without an index."""
+"""Number of memories in the large namespace. Without an index, a search would not compare so many memories."""
 FEW = 100
-"""Memories of the other namespace."""
+"""Number of memories in the other namespace."""
 FILL = """
 INSERT INTO memories (id, namespace, "timestamp", content, title, content_hash, embedding_model, embedding)
 SELECT gen_random_uuid(), :namespace, CAST(:start AS timestamptz) + n * interval '1 s', 'memory ' || n, 'memory',
@@ -48,7 +48,7 @@ def filled(cluster: postgres.EmbeddedPostgres, filled_database: str) -> Iterator
 
 @pytest.fixture
 def owner(filled: Connection) -> Iterator[Connection]:
-    """The same connection; a test creates vector indexes, which are dropped afterwards."""
+    """The connection `filled`. Vector indexes that a test creates are dropped afterwards."""
     yield filled
     for (name,) in filled.run(VECTOR_INDEXES):
         filled.script(f'DROP INDEX "{name}"')

@@ -92,7 +92,10 @@ def holds(shared_database: SharedDatabase) -> Holds:
 
 @pytest.fixture
 def tea(services: FakeServices, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Token of a dry run that selects five memories, which are forgotten two at a time."""
+    """Make a dry run of a forgetting that selects five memories, and return its token.
+
+    The memories would be forgotten two at a time.
+    """
     monkeypatch.setattr("mnemosyne.adapters.database.forgetting.FORGOTTEN_AT_ONCE", 2)
     for number in range(5):
         store_content(services.memories, f"tea {number}", tags=("tea",))

@@ -111,7 +111,7 @@ def test_after_an_hour_without_cpu_time_the_next_search_and_push_succeed(product
     production.an_hour_passes()
     assert client.call("memory_search", {"query": "hour"})["memories"]
     client.remember("after the hour")
-    # The collector gets all counts as soon as the instance has CPU time.
+    # The instance sends all counts to the collector as soon as it has CPU time, that is, during the next call.
     wait_until(
         lambda: (
             bool(client.call("memory_stats", {}))
@@ -153,7 +153,7 @@ def test_each_of_many_memories_is_stored_once_while_instances_start_and_stop(pro
     rows = production.as_owner("SELECT count(*), count(DISTINCT content) FROM memories WHERE content LIKE '%of many'")
     assert [int(count) for count in rows[0]] == [200, 200]
     assert all(clean)  # every instance ended within its ten seconds
-    # No request failed.
+    # No request of the client has failed.
     assert {status for status, _ in client.service.answers} == {200}
     assert {status for status, _ in production.ingest.answers} <= {204, 429, 503}
     assert not [answer for answer in production.ingest.answers if answer[0] == 503 and answer[1]]

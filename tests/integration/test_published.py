@@ -1,6 +1,6 @@
 """Messages of other publishers to the topic: each has an outcome. With the emulator, `mnemosyne dev` and the commands.
 
-The messages are the ones that people tried first, by hand and by script, before the contract was written down.
+The messages are those that people sent at first, by hand and by scripts, before the format of messages was documented.
 """
 
 import json
@@ -126,7 +126,7 @@ def test_followed_outcomes_are_printed_once_each(publisher: Publisher) -> None:
     for number in range(3):
         publisher.publish(_memory(f"followed {number}", source="followed", key=number), **IN_DEFAULT)
         lines.append(json.loads(following.stdout.readline()))
-    following.terminate()  # children of a test run in the background ignore Ctrl-C
+    following.terminate()  # not by SIGINT, which children ignore if the test run is in the background
     rest, errors = following.communicate(timeout=60)
     assert [(line["key"], line["state"]) for line in lines] == [(str(n), "stored") for n in range(3)]
     assert (rest, errors.strip()) == (b"", b"3 outcomes: 3 stored.")

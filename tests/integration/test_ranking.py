@@ -1,4 +1,4 @@
-"""Candidates from PostgreSQL: scores compared with their formulas, neighbours, and similarities of pairs."""
+"""Candidates from PostgreSQL: their neighbours, their pairwise cosines, and their scores, compared with formulas."""
 
 import math
 from collections.abc import Collection, Mapping
@@ -39,11 +39,12 @@ ASKED = "SELECT unnest(tsvector_to_array(words_of(:query))) AS word"
 
 
 def bm25(texts: Mapping[str, Mapping[str, int]], query_words: Collection[str]) -> dict[str, float]:
-    """BM25 of each text for some words, from the frequency of each word in each text; k1 = 1.2, b = .6 m / (m + 40).
+    """Return the BM25 score of each text for the words of a query. `texts` has the frequency of each word in each text.
 
-    The length is counted in distinct words, at most four times the mean m. A word weighs the root of its inverse
-    document frequency; a word in no text counts as in half of one. Robertson, Zaragoza 2009, "The Probabilistic
-    Relevance Framework: BM25 and Beyond".
+    k1 is 1.2, and b is 0.6 m / (m + 40), where m is the mean length of the texts. The length of a text is the number of
+    its different words, or four times m if this is less. The weight of a word is the square root of its inverse
+    document frequency. For a word that is in no text, the number of texts is taken as one half. Source: Robertson,
+    Zaragoza 2009, "The Probabilistic Relevance Framework: BM25 and Beyond".
     """
     mean_length = max(1.0, sum(map(len, texts.values())) / len(texts))
     b = 0.6 * mean_length / (mean_length + 40)
@@ -65,7 +66,7 @@ def _words_of_each(owner: Connection) -> dict[str, dict[str, int]]:
 
 @pytest.fixture
 def stored_ids(store: MemoryStore) -> dict[str, UUID]:
-    """The memories by their contents; some are rated and read."""
+    """The ids of the memories, by content. Some of the memories have been rated and read."""
     message = IngestMessage("ns", tuple(request(content) for content in CONTENTS))
     ingest.store(message, memories=store, embedder=FakeEmbedder())
     hits = find(store, SearchQuery(query=None, limit=100), None)

@@ -78,11 +78,14 @@ class MoveStep:
         message = IngestMessage("default", tuple(request(content) for content in contents))
         try:
             ingest.store(message, memories=self.system.memories_of("default"), embedder=self.system.embedder)
-        except EmbeddingModelChanged:  # Pub/Sub would redeliver
+        except EmbeddingModelChanged:  # in production, Pub/Sub would deliver the message again
             ingest.store(message, memories=self.system.memories_of("default"), embedder=self.system.embedder)
 
     def chunks_of(self, content: str) -> list[int]:
-        """Return the indexes of a memory's chunk rows. The memory itself has the vector of chunk 0."""
+        """Return the numbers of a memory's chunks that have rows.
+
+        Chunk 0 has none, because the memory's row has its vector.
+        """
         rows = self.owner.run(
             "SELECT chunk_index FROM memory_chunks JOIN memories ON memories.id = memory_id"
             " WHERE content = :content ORDER BY chunk_index",
@@ -97,7 +100,7 @@ class MoveStep:
             hits = search.search(
                 search_query, memories=self.system.memories_of("default"), embedder=self.system.embedder
             )
-        except EmbeddingModelChanged:  # as a tool call does
+        except EmbeddingModelChanged:  # repeat the search, as a tool call does
             hits = search.search(
                 search_query, memories=self.system.memories_of("default"), embedder=self.system.embedder
             )
@@ -109,7 +112,7 @@ class MoveStep:
 
 
 def word(n: int) -> str:
-    """Return a word whose vector of the fake model is unlike that of every other word."""
+    """Return a word whose vector, in the fake model, differs much from the vectors of all other words."""
     return "m" * (COUNT - n) + "n" * n
 
 
@@ -120,7 +123,10 @@ def moving(
     new_database: Callable[..., str],
     gemini: GeminiServer,
 ) -> Iterator[MoveStep]:
-    """Memories in the space OLD on the developer API, or in the space and on the service of the parameter."""
+    """Memories in an embedding space:
+
+    OLD on the developer API or, if the test has a parameter, its space and service.
+    """
     space_and_settings: tuple[EmbeddingSpace, dict[str, str]] = getattr(request, "param", (OLD, {}))
     old, service = space_and_settings
     name = new_database(empty=True)
@@ -197,7 +203,7 @@ def test_memories_move_while_they_are_searched_and_stored(moving: MoveStep, targ
 def test_searches_stores_and_the_switch_lock_the_embedding_space_before_the_memories(
     moving: MoveStep, cluster: postgres.EmbeddedPostgres, monkeypatch: pytest.MonkeyPatch, does: str
 ) -> None:
-    """With different orders, they could deadlock."""
+    """If they locked the two in different orders, they could deadlock."""
     monkeypatch.setattr("mnemosyne.adapters.database.reembedding.STRAGGLERS", 0)  # the switch changes nothing
     ((name,),) = moving.owner.run("SELECT current_database()")
     connect = connection_factory(cluster.url(postgres.OWNER, name))
@@ -310,7 +316,8 @@ def test_building_an_index_waits_for_open_transactions_beyond_the_connections_li
     move = Reembedding(limited, FakeEmbedder(), replace(OLD, dimension=192))
     move.begin()
     owner.script("BEGIN; LOCK TABLE memories IN ROW EXCLUSIVE MODE")  # like a transaction that the owner left open
-    # A separate connection: a transaction reads pg_stat_activity once, and does not see later activity.
+    # Watch with a separate connection, because `owner` has an open transaction. A transaction reads pg_stat_activity
+    # only once, and does not see later activity.
     watching = connection_factory(cluster.url(postgres.OWNER, name))()
     waiting = (
         "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE query LIKE '%CREATE INDEX CONCURRENTLY%'"

@@ -31,7 +31,7 @@ def _words_in_common(query: str, content: str) -> float:
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Increase the deadline, because a loaded test machine may be slower than the deadline of searches."""
+    """Increase the deadline of the reranker, because a test machine with a high load may need more time."""
     monkeypatch.setattr(vertex_reranker, "DEADLINE_SECONDS", 30.0)
 
 

@@ -52,7 +52,8 @@ class Haystack:
     def indexes_used(self) -> set[str]:
         """Wait until PostgreSQL has counted the expected index scans, and return the scanned indexes."""
         used: set[str] = set()
-        with self.store.database.pool.connection() as connection:  # otherwise only every 10 s
+        # Make the idle connection report its statistics now. Otherwise it would report them up to 10 s later.
+        with self.store.database.pool.connection() as connection:
             connection.run("SELECT pg_stat_force_next_flush()")
 
         def counted() -> bool:
@@ -189,7 +190,8 @@ def test_a_word_in_every_memory_does_not_add_results_to_a_rarer_word(haystack: H
 
 def test_if_all_words_are_in_every_memory_the_newest_memories_are_found(haystack: Haystack) -> None:
     contents = _words(haystack, "memory", limit=3)
-    tagged = np.logical_or.reduce(list(haystack.tags.values()))  # longer, so each word counts less
+    # Memories with tags are not found first: they are longer, so each of their words counts less.
+    tagged = np.logical_or.reduce(list(haystack.tags.values()))
     newest = [n for n in range(ROWS - 1, 0, -1) if not tagged[n]][:3]
     assert [hit.content for hit in contents.hits] == [f"memory {n}" for n in newest]
 

@@ -36,7 +36,7 @@ def login(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def services(cluster: postgres.EmbeddedPostgres, database: str, login: str) -> Iterator[FakeServices]:
-    """Services that use the database as the login of the service."""
+    """Services that use the database with the login of the tested function."""
     pool = Pool(connection_factory(cluster.url(login, database)), 2)
     services = FakeServices(memories_in(pool))
     services.outcome_topic = FakeOutcomes()
@@ -61,7 +61,7 @@ storing = pytest.mark.parametrize("login", ["ingest", "dead_letter"], indirect=T
 def test_a_message_with_the_request_id_of_another_one_is_processed_at_each_delivery(
     deliver: Callable[..., None], store: MemoryStore, kept: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At the first delivery, at a redelivery, after a redrive, and if no further dead letter is kept."""
+    """The deliveries are: the first one, a redelivery, one after a redrive, and one without room for a dead letter."""
     monkeypatch.setattr("mnemosyne.service.dead_letters.CONFLICT_LIMIT", kept)
     first, ns = request("tea"), store_of(store, "ns")
     deliver("1", *encode("ns", [first], ""))

@@ -52,7 +52,7 @@ def filled(cluster: postgres.EmbeddedPostgres, filled_database: str) -> str:
 
 @pytest.fixture
 def database(filled: str) -> str:
-    """The database of `store`: these tests change no row."""
+    """The database of the fixture `store`. All tests share it, because they change no rows."""
     return filled
 
 

@@ -24,7 +24,7 @@ HOST = "127.0.0.1"
 BODY = json.dumps(request("tools/list"))
 HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 GRACE_SECONDS = 10.0
-"""Cloud Run's time between SIGTERM and SIGKILL."""
+"""Seconds that Cloud Run waits between SIGTERM and SIGKILL."""
 CALLERS = 4
 RUNS = 30
 

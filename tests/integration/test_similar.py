@@ -1,4 +1,7 @@
-"""Hints at near-duplicates and at changed values, measured on paraphrases stored among other conversations."""
+"""Hints that a new memory is a near-duplicate or states a changed value.
+
+They are measured on paraphrases that are stored among other conversations.
+"""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -49,7 +52,10 @@ def memories(pool: Pool) -> MemoryStore:
 
 
 def _store(memories: MemoryStore, contents: Sequence[str], **fields: object) -> list[UUID]:
-    """Store the contents, and return their ids in that order; a content already stored has its earlier id."""
+    """Store the contents, and return the ids of their memories in the same order.
+
+    A content that was already stored keeps its earlier memory.
+    """
     ids: list[UUID] = []
     for start in range(0, len(contents), 500):
         requests = tuple(request(content, **fields) for content in contents[start : start + 500])

@@ -1,4 +1,4 @@
-"""A message is stored in slices: small transactions whose results stay if a later one fails."""
+"""A message is stored in slices, that is, in small transactions. If one fails, the results of the earlier ones stay."""
 
 from collections.abc import Callable, Sequence
 from itertools import permutations
@@ -62,7 +62,7 @@ def test_the_size_of_a_transaction_does_not_depend_on_the_size_of_the_message(
 
 
 class _Interrupted(FakeEmbedder):
-    """Embedder that is unavailable after a number of texts."""
+    """Embedder that becomes unavailable after it has embedded a number of texts."""
 
     def __init__(self, texts: int) -> None:
         super().__init__()

@@ -1,8 +1,9 @@
-"""Large messages with an embedding service that takes five seconds for a call: they are stored in many deliveries.
+"""Large messages are stored in many deliveries if the embedding service takes five seconds for a call.
 
 `LARGE_MESSAGE_MEMORIES` says how many memories of 90 kB the largest has; `.ci/run noise` takes 98, which are 9 MB.
 
-The real google-genai client, `ingest` and `dead_letter`. A call takes five seconds of the test's clock.
+The tests use the real google-genai client, and the functions `ingest` and `dead_letter`. The five seconds of a call
+pass on the test's clock only.
 """
 
 import os
@@ -29,9 +30,9 @@ pytestmark = pytest.mark.slow
 CALL_SECONDS = 5.0
 LARGE_MESSAGE_MEMORIES = int(os.environ.get("LARGE_MESSAGE_MEMORIES", "30"))
 MAX_DELIVERY_ATTEMPTS = 5 if LARGE_MESSAGE_MEMORIES < 98 else 20
-"""Number of deliveries to `ingest`: the minimum of Pub/Sub (5), or Terraform's default (20) for large messages."""
+"""Maximum number of deliveries to `ingest`: Pub/Sub's minimum (5), or for large messages Terraform's default (20)."""
 TIMEOUT_SECONDS = 120
-"""Of the function."""
+"""Timeout in seconds of the function `ingest`."""
 DELIVERIES_OF_INSTANCE = 25
 RETENTION_SECONDS = 6 * 24 * 3600
 LONGEST_PAUSE_SECONDS = 600
@@ -71,9 +72,9 @@ def _short(random: Random, number: int) -> str:
 
 
 def _deliver(requests: list[IngestRequest], services: FakeServices, clock: Clock, restart: Callable[[], None]) -> int:
-    """Deliver until the message is acknowledged, and return the number of deliveries.
+    """Deliver the message until it is acknowledged, and return the number of deliveries.
 
-    Every 25th starts a new instance.
+    After every 25 deliveries, the function starts in a new instance.
     """
     data, attributes = encode("ns", requests, "")
     assert len(data) < MESSAGE_BYTES
@@ -141,5 +142,5 @@ def test_a_message_with_a_slow_embedder_is_stored_over_several_deliveries(
     states = Counter(status.state for status in statuses.values())
     assert states == {IngestState.STORED: len(requests)}
     assert list(services.memories.dead_letters(10)) == []
-    # The vectors of the current slice are lost when an instance ends.
+    # Few texts were embedded twice: an instance that ends loses only the vectors of the slice that it was embedding.
     assert sum(bought.values()) <= len(bought) + SLICE_CHUNKS * (deliveries // DELIVERIES_OF_INSTANCE)

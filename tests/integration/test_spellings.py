@@ -71,7 +71,7 @@ NOT_FOUND = [
 
 
 def _shares(store: MemoryStore, pairs: list[tuple[str, str]]) -> dict[tuple[str, str], float]:
-    """Return for each query and content the share of the query's words that the content has."""
+    """Return, for each pair of a query and a content, the share of the query's words that the content contains."""
     contents = list(dict.fromkeys(content for _, content in pairs))
     ids = dict(zip(contents, store_contents(store, *contents, title="untold"), strict=True))
     shares = {}

@@ -1,4 +1,7 @@
-"""Search mode `exact`: its results and the rows it reads, in a namespace with more memories than it scans directly."""
+"""Search mode `exact`: its results, and the rows that it reads.
+
+The namespace has more memories than such a search compares without an index.
+"""
 
 import random
 from collections.abc import Iterator
@@ -58,7 +61,7 @@ def filled(cluster: postgres.EmbeddedPostgres, filled_database: str) -> Iterator
 
 @pytest.fixture
 def database(filled_database: str) -> str:
-    """The database of `owner`."""
+    """The database of the fixture `owner`."""
     return filled_database
 
 

@@ -25,7 +25,10 @@ DELETION = ("delete_memory", {"id": "01890000-0000-7000-8000-000000000000"})
 
 @pytest.fixture(scope="module")
 def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collector]:
-    """A collector, after two instances of `mcp` have answered calls and ended. The second one has another name."""
+    """A collector that has the metrics of two instances of `mcp`, which have answered calls and have ended.
+
+    The second instance has another name.
+    """
     with Collector().serving() as serving:
         for calls, variables in (
             (CALLS, WARNINGS_ONLY),  # Calls that the log omits are counted, too.
@@ -53,7 +56,7 @@ def _answer(calls: list[tuple[str, dict[str, Any]]], directory: DataDir, **varia
         for call in calls:
             assert httpx.post(f"{function.url}/mcp", json=tool_call(*call), timeout=60).status_code == 200
     finally:
-        function.ask_to_stop()  # It exports the remaining metrics, however slow the machine is.
+        function.ask_to_stop()  # The function then exports its remaining metrics, however slow the machine is.
         function.wait(60)
         function.stop()
 

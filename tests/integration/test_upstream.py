@@ -45,7 +45,7 @@ def server(auth: Pool, provider: OpenIdProvider, tmp_path: Path) -> AuthServer:
 
 
 def _begun(server: AuthServer, client: str) -> tuple[Visit, str]:
-    """Start a log-in; return the browser and the address of the provider's log-in page."""
+    """Start a log-in. Return the visit (the person's browser), and the address of the provider's log-in page."""
     visit = Visit(server)
     where = visit.open(authorization_path(client)).headers["Location"]
     return visit, where
@@ -155,7 +155,7 @@ def test_an_id_token_outside_its_validity_is_refused(
 def test_the_secret_is_sent_by_a_method_that_the_provider_supports(
     server: AuthServer, provider: OpenIdProvider, methods: list[str] | None
 ) -> None:
-    """Without the field, the method is client_secret_basic (OpenID Connect Discovery, section 3)."""
+    """If the metadata do not name the methods, it is client_secret_basic (OpenID Connect Discovery, section 3)."""
     provider.auth_methods = methods
     assert _tokens(server, provider)["scope"] == "read write"
 
@@ -179,7 +179,7 @@ def test_a_state_that_comes_back_twice_is_refused(server: AuthServer, provider: 
 
 
 def test_the_state_of_another_browser_is_refused(server: AuthServer, provider: OpenIdProvider) -> None:
-    """Log-in CSRF: following an attacker's callback link does not log a person in as the attacker."""
+    """A person who follows an attacker's link to the callback is not logged in as the attacker (log-in CSRF)."""
     client = server.register()
     attacker, where = _begun(server, client)
     victim, _ = _begun(server, client)

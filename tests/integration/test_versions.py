@@ -28,7 +28,7 @@ def _covered(memory: IngestRequest, deletions: Iterable[Deletion]) -> bool:
 
 
 def _live(items: Iterable[IngestRequest | Deletion]) -> dict[str, list[IngestRequest]]:
-    """The model: for each key the versions that no deletion covers, in order of time."""
+    """Return what a simple model expects: for each key, the versions that no deletion covers, the earliest first."""
     items = list(items)
     deletions = [item for item in items if isinstance(item, Deletion)]
     versions = {item.request_id: item for item in items if isinstance(item, IngestRequest)}
@@ -49,7 +49,7 @@ def _request_id(item: IngestRequest | Deletion) -> UUID:
 @st.composite
 def _items(draw: st.DrawFn, *, shared: bool) -> IngestRequest | Deletion:
     key, second = draw(st.sampled_from("kl") if shared else st.just("k")), draw(SECONDS)
-    # The publish time is derived from the other values, so that a version is published once.
+    # The publish time is derived from the other values, so that the same version always has the same publish time.
     published = second if shared else 3 * second % 5
     if draw(st.integers(0, 4)) == 0:
         return deletion(key, second, published=published)
@@ -82,7 +82,7 @@ def test_in_any_order_of_arrival_the_latest_version_is_current_and_the_others_ar
 def test_a_content_whose_latest_version_is_deleted_is_superseded_by_the_current_version(
     pool: Pool, order: tuple[int, ...]
 ) -> None:
-    # `b` at 3 and `a` at 3 remain, and `a` is the current one, because its hash is greater.
+    # The versions of `b` and `a` with the timestamp 3 remain. `a` is the current version, because its hash is greater.
     versions = [
         version("k", "k b", 4, published=2),
         version("k", "k b", 3, published=4),

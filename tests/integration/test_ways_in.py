@@ -50,7 +50,7 @@ _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class System:
-    """Services with a separate database and queue; `deliver` pushes queued messages."""
+    """Services with a separate database and queue. `deliver` pushes the queued messages to the function `ingest`."""
 
     reranker = None
     outcome_topic = None
@@ -103,7 +103,7 @@ def opened_system(cluster: postgres.EmbeddedPostgres, database: str, directory: 
 
 
 class DeliveringDestination(PubSubDestination):
-    """Delivers the published messages instead of waiting."""
+    """Destination of an import that delivers the published messages instead of waiting for their delivery."""
 
     def __init__(self, system: System) -> None:
         services: Any = system
@@ -156,9 +156,11 @@ def _by_the_console(system: System, samples: Sequence[Sample], directory: Path) 
 
 
 def _by_the_tool(system: System, samples: Sequence[Sample], directory: Path) -> None:
-    """A batch is accepted whole or not at all: refused items are left out, and have an error instead of an outcome.
+    """Send the records with the tool `ingest_memories`.
 
-    The tool refuses unknown fields, because a model may have meant another field; so they are not sent.
+    The tool accepts a batch as a whole or not at all. The test therefore leaves out the items that the tool refuses,
+    and records the error of each instead of an outcome. The tool also refuses unknown fields, because a model may have
+    meant another field. The test therefore does not send them.
     """
     services: Any = system
     tool = by_name()["ingest_memories"]
@@ -194,9 +196,10 @@ class Ended:
     """Results of one way of ingestion."""
 
     outcomes: list[tuple[str, str, str | None]]
-    """State, error and the memory's content hash, record by record."""
+    """The outcome of each record, in the order of the records: state, error and the content hash of the memory."""
     memories: dict[str, tuple[Any, ...]]
-    """The stored memories by content hash, each with the hash of its successor."""
+    """The stored memories by content hash. Each has its fields and the content hash of the memory that superseded
+    it."""
 
 
 def _ended(system: System, samples: Sequence[Sample]) -> Ended:
@@ -230,7 +233,7 @@ def samples() -> list[Sample]:
 def ended(
     cluster: postgres.EmbeddedPostgres, new_database: Callable[[], str], tmp_path: Path, samples: list[Sample]
 ) -> Iterator[dict[str, Ended]]:
-    """Results of each way of ingestion."""
+    """The results of each way of ingestion, by its name."""
     sent_by_way = {}
     for way, send in WAYS.items():
         directory = tmp_path / way

@@ -21,7 +21,7 @@ NAMESPACES = count()
 
 
 def _store(memories: MemoryStore, *contents: str) -> str:
-    """Store the contents in a namespace of their own, and return its name."""
+    """Store the contents in a new namespace, and return its name."""
     namespace = f"words {next(NAMESPACES)}"
     message = IngestMessage(namespace, tuple(request(content, title="untold") for content in contents))
     ingest.store(message, memories=store_of(memories, namespace), embedder=FakeEmbedder())
@@ -123,7 +123,7 @@ def test_the_share_of_words_that_a_memory_contains_does_not_depend_on_their_endi
     [
         ("the kettle is blue", "the kettle kettle kettle is a kettle"),  # two words of the query, one word four times
         ("the kettle is blue", "the kettle is red"),
-        ("the kettle is blue", " ".join(f"word{n}" for n in range(200)) + " kettle blue"),  # in a long memory by chance
+        ("the kettle is blue", " ".join(f"word{n}" for n in range(200)) + " kettle blue"),  # by chance in a long text
     ],
 )
 def test_a_memory_with_more_words_of_the_query_in_a_shorter_text_has_a_larger_share(

@@ -14,7 +14,7 @@ OTHERS = [file for file in sorted(HERE.glob("*.test.js")) if file not in OWN_PRO
 OLDEST_NODE = 20
 """Major version that first has `File` and `Array.prototype.toSorted`."""
 ENVIRONMENT = {"TZ": "Asia/Tokyo", "LC_ALL": "en_US.UTF-8"}
-"""Zone and language that the tests expect."""
+"""Environment variables that set the time zone and the language that the tests expect."""
 
 
 @pytest.fixture(scope="module")

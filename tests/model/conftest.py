@@ -10,12 +10,13 @@ from tests.model.machine import Machine
 from tests.model.world import Database
 
 MOVES = 500
-"""Changes of the embedding space that a database takes: PostgreSQL counts dropped columns, and has at most 1,600."""
+"""Number of changes of the embedding space after which another database is used. Each change drops a column, and a
+table of PostgreSQL can have at most 1,600 columns, including the dropped ones."""
 
 
 @pytest.fixture
 def machine(cluster: postgres.EmbeddedPostgres, new_database: Callable[[], str]) -> Iterator[type[Machine]]:
-    """The state machine. After some changes of the embedding space it goes on in another database."""
+    """The state machine. After MOVES changes of the embedding space, it continues in another database."""
     databases: list[Database] = []
 
     def database() -> Database:

@@ -14,12 +14,12 @@ SLICE = 2
 IMMUTABLE = "ledger"
 """The source whose records may not change."""
 HINDERED, REFUSED = "hindered", "refused"
-"""Errors of one text."""
+"""Errors of a text: it cannot be embedded now, or never."""
 NEWER = "schema_version"
 """Beginning of the error of a message that is newer than its reader."""
 
 Meanwhile = Callable[[], None]
-"""Function that is called while the texts of a delivery are embedded."""
+"""Function that does something else while the texts of a delivery are being embedded."""
 
 
 class RefusedError(Exception):
@@ -250,7 +250,7 @@ class Delivery:
 
 
 def comparable(error: str | None) -> str:
-    """Return an error that the model and the functions put in the same words, and "" for any other."""
+    """Return the error if the model and the functions have the same text for it. Return "" for all other errors."""
     return error if error and (error in (HINDERED, REFUSED) or error.startswith(NEWER)) else ""
 
 

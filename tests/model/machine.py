@@ -1,4 +1,4 @@
-"""The state machine: the same operations on the functions and on the model, which must agree after each."""
+"""The state machine. It does the same operations on the functions and on the model, and compares their states."""
 
 from collections.abc import Callable, Collection
 from contextlib import suppress
@@ -25,7 +25,7 @@ class Machine(RuleBasedStateMachine):
 
     database: ClassVar[Callable[[], Database]]
     sequences: ClassVar[int]
-    """Sequences so far."""
+    """Number of sequences of operations that have been started."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class Machine(RuleBasedStateMachine):
         self.dropped = False
 
     def teardown(self) -> None:
-        """End in a state in which everything that was accepted has an outcome."""
+        """Deliver everything that is left, and check that every accepted request has an outcome."""
         try:
             self._drain()
         finally:
@@ -50,7 +50,7 @@ class Machine(RuleBasedStateMachine):
     @precondition(lambda self: self.world.topic.published_messages)
     @rule(index=INDEX, give_up=st.booleans(), late=st.booleans(), keep=st.booleans())
     def deliver(self, index: int, *, give_up: bool, late: bool, keep: bool) -> None:
-        """Deliver a message; with `keep` it is delivered again later."""
+        """Deliver a message. With `keep`, the message is delivered again later although it was acknowledged."""
         message = self._message(index)
         acknowledged = self.world.deliver(message, give_up=give_up, late=late and give_up)
         assert acknowledged is self._delivered(self.model, message, give_up=give_up, late=late and give_up)
@@ -167,7 +167,7 @@ class Machine(RuleBasedStateMachine):
             self.model.change_space()
 
     def _something(self, data: st.DataObject) -> tuple[Callable[[], None], Callable[[], None]]:
-        """Draw what happens while a delivery embeds: in the world and in the model."""
+        """Choose what happens while texts are embedded. Return functions that do it in the world and in the model."""
         kinds = [*["deliver"] * 6, *["give up"] * 3, "reembed"]
         kind = data.draw(st.sampled_from([*kinds, *(["delete"] * 3 if self.model.memories else [])]), "meanwhile")
         index = data.draw(INDEX, "of")
@@ -210,7 +210,7 @@ class Machine(RuleBasedStateMachine):
     def _crash(
         self, in_world: Callable[[], object], in_model: Callable[[Model], object], *, at: int, after: bool
     ) -> None:
-        """Run an operation in a process that is killed, and set the model to the matching one of its states."""
+        """Run an operation in a process that is killed, and set the model to the state that the database has."""
         self.world.end()
         self.world.start(kill_at=at, is_after=after)
         self.model.noticed_space = self.model.space
@@ -239,7 +239,7 @@ class Machine(RuleBasedStateMachine):
         assert visible in possible
 
     def _message(self, index: int) -> Published:
-        """Choose a message, preferably a waiting one; an acknowledged message may be delivered again."""
+        """Choose a message to deliver, usually a waiting one. An acknowledged message can also be delivered again."""
         topic = self.world.topic
         choice = topic.waiting if topic.waiting and index else topic.published_messages
         return choice[index % len(choice)]
@@ -252,12 +252,12 @@ class Machine(RuleBasedStateMachine):
         return contents[index % len(contents)]
 
     def _settle(self, message: Published, *, acknowledged: bool) -> None:
-        """Keep a message waiting until it is acknowledged, and compare."""
+        """Keep the message waiting unless it was acknowledged. Then compare the model with the database."""
         self.world.topic.settle(message, acknowledged=acknowledged)
         self._compare()
 
     def _name_letter(self, message_id: str, before: int) -> None:
-        """Tell the model under which id a letter was published."""
+        """Record in the model the letter id with which the message of a dead letter was published again."""
         for message in self.world.topic.published_messages[before:]:
             if letter := self.model.letters.get(message_id):
                 letter.name = message.attributes[LETTER_ID]
@@ -294,6 +294,6 @@ class Machine(RuleBasedStateMachine):
         assert not self.world.topic.waiting
 
     def _check_outcomes(self, request_ids: Collection[UUID]) -> None:
-        """Each request has an outcome, unless its letter was dropped or it is forgotten."""
+        """Check that each request has an outcome, unless its letter was dropped or its row was removed."""
         for row in map(self.model.requests.get, request_ids):
             assert self.dropped or (row.state in (*FINAL, "failed") if row else self.model.day > 90)

@@ -10,11 +10,11 @@ from mnemosyne.domain.memory import Deletion, FailedRequest, IngestRequest
 from mnemosyne.ids import derived_id
 
 Version = tuple[datetime, datetime]
-"""Timestamp and time of publication."""
+"""The timestamp of a version, and the time of its publication."""
 
 
 class CoveredError(Exception):
-    """A deletion covers a version whose memory is being stored."""
+    """Raised if a deletion covers a version whose memory is being stored."""
 
 
 @dataclass
@@ -25,7 +25,7 @@ class Memory:
     content: str
     content_hash: str
     superseded_by: int | None = None
-    """Number of the successor, which may have been deleted."""
+    """Number of the memory that superseded this one. That memory may have been deleted."""
 
 
 @dataclass
@@ -52,7 +52,7 @@ class Request:
 
     state: str
     changed: int
-    """Day of the last change."""
+    """Number of the day on which the request was last changed."""
     memory: int | None = None
     content_hash: str | None = None
     error: str | None = None
@@ -60,7 +60,7 @@ class Request:
     has_source: bool = False
     version: Version | None = None
     redriven: bool = False
-    """Whether a redrive has queued it and no attempt was recorded since."""
+    """Whether a redrive has queued the request, and no attempt to store it was recorded since then."""
 
 
 def key_of(request: IngestRequest | Deletion | FailedRequest) -> UUID:
@@ -70,7 +70,7 @@ def key_of(request: IngestRequest | Deletion | FailedRequest) -> UUID:
 
 
 def version_of(request: IngestRequest) -> Version:
-    """Return the place of a version among the versions of its record."""
+    """Return the timestamp and publication time by which the versions of a record are ordered."""
     assert request.published
     return request.timestamp, request.published
 
@@ -95,7 +95,10 @@ class Memories:
         return memory
 
     def place(self, event: str, memory: Memory | None, version: IngestRequest) -> str | None:
-        """Give a version its place, and return the event to record; None if its memory is gone."""
+        """Make a version the current version of its record, or a superseded one, according to its times.
+
+        Return the event to record for its request, or None if the memory of the version no longer exists.
+        """
         record = self.records.setdefault(key_of(version), Record())
         if record.covers(version_of(version)):
             if event == "stored":

@@ -12,14 +12,14 @@ from tests.fakes import NOW
 from tests.model.delivery import IMMUTABLE
 
 TROUBLESOME = ("poison", "burden")
-"""Contents that the embedder refuses at times."""
+"""Contents that the embedder sometimes refuses."""
 CONTENTS = ("a", "b", "c", *TROUBLESOME)
 """Contents of memories, with and without a key."""
 IDS = [str(UUID(int=0x0192F3A4_0000_7000_8000_000000000000 + n)) for n in range(3)]
 """Request ids that publishers give, sometimes to different contents."""
 SECONDS = st.integers(0, 3)
 PUBLISHED = SECONDS | st.integers(0, 3).map(lambda second: 10**9 + second)
-"""Seconds after NOW at which messages are published: before or after every outcome."""
+"""Times at which messages are published, in seconds after NOW. They are before or after all outcomes."""
 
 
 def _at(second: int) -> str:
@@ -41,7 +41,10 @@ def _records(draw: st.DrawFn) -> dict[str, Any]:
 
 @st.composite
 def messages(draw: st.DrawFn) -> tuple[bytes, dict[str, str]]:
-    """Return data and attributes of a message of up to three records. A few are newer than their reader."""
+    """Return the data and attributes of a message with up to three records.
+
+    A few messages have a version of the format that is newer than their reader knows.
+    """
     records = draw(st.lists(_records(), min_size=1, max_size=3))
     version = 2 if draw(st.integers(0, 11)) == 0 else 1
     data = orjson.dumps({"memories": records, "schema_version": version})

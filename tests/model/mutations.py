@@ -13,7 +13,7 @@ from tests.model.test_machine import SEQUENCES
 
 SQL = Path(__file__).parents[2] / "functions" / "mnemosyne" / "db" / "functions"
 MOST = 1_000
-"""Sequences within which each fault must be found."""
+"""Maximum number of sequences that the state machine may need to find a fault."""
 FAULTS = {
     "a failure replaces an outcome": (
         "11_request_states.sql",

@@ -10,7 +10,7 @@ from mnemosyne.adapters.database.statements import Row
 
 
 class Killed(BaseException):
-    """The process has been killed."""
+    """Raised when the process has been killed."""
 
 
 @dataclass

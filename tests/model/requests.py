@@ -1,4 +1,4 @@
-"""The requests and dead letters of a namespace in plain Python, and the days that pass."""
+"""The requests and dead letters of a namespace, and the passing of days, in plain Python."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ FINAL = ("stored", "duplicate", "deleted")
 
 
 class AgainError(Exception):
-    """The message is delivered again."""
+    """Raised if a message is not acknowledged, so that it is delivered again."""
 
     def __init__(self, error: str = "", *, of_item: bool = False) -> None:
         super().__init__(error)
@@ -23,7 +23,7 @@ class AgainError(Exception):
 
 
 class CrashedError(Exception):
-    """The process was killed."""
+    """Raised when the process is killed."""
 
 
 @dataclass
@@ -38,12 +38,13 @@ class Letter:
     """Day of the last failure."""
     redrives: int = 0
     redriven: int | None = None
-    """Day since which it is in flight."""
+    """Number of the day on which its message was published again, or None if no such message is waiting for
+    delivery."""
     name: str = ""
     """The letter id that its republished message carries."""
 
     def may_be_redriven(self, day: int, *, now: bool) -> bool:
-        """Whether the letter may be redriven; with `now` also before its back-off has ended."""
+        """Whether the letter may be redriven on this day. With `now`, the end of its back-off need not be awaited."""
         if self.redriven is not None:
             return day > self.redriven
         return now or self.redrives == 0 or day > self.failed
@@ -51,7 +52,7 @@ class Letter:
 
 @dataclass
 class Requests(Memories):
-    """One namespace."""
+    """The memories of one namespace, with its requests and dead letters."""
 
     day: int = 0
     letters: dict[str, Letter] = field(default_factory=dict)
@@ -96,7 +97,7 @@ class Requests(Memories):
                 self.requests[ingest_request.request_id].key = key_of(ingest_request)
 
     def have_others(self, rejected: Sequence[FailedRequest], published: datetime | None) -> bool:
-        """Whether the id of an invalid request belongs to another request, final before the message was published."""
+        """Whether the id of an invalid request belongs to another one, final before the message was published."""
         rows = [(row, request) for request in rejected if (row := self.requests.get(request.request_id))]
         now = datetime.now(UTC)
         return any(
@@ -109,7 +110,8 @@ class Requests(Memories):
     def delete_records(self, deletions: Sequence[Deletion]) -> tuple[bool, bool]:
         """Delete records by key.
 
-        Return whether a request is locked, and whether an id belongs to another, final request.
+        Return whether one of the deletions' requests is locked, and whether one of their ids belongs to another request
+        that is final.
         """
         self.commit()
         busy = conflicting = False
@@ -137,7 +139,10 @@ class Requests(Memories):
         self.space = 1 - self.space
 
     def forget_old(self) -> None:
-        """Forget requests without a key that have not changed for 90 days, unless a letter may have them."""
+        """Remove the requests without a key that have not changed for 90 days.
+
+        Requests that could be in a dead letter are kept.
+        """
         limit = min([self.day - 90, *(letter.since - 31 for letter in self.letters.values())])
         old = [name for name, row in self.requests.items() if row.changed < limit and row.key is None]
         for name in old:
@@ -145,7 +150,10 @@ class Requests(Memories):
 
 
 def is_same_request(row: Request, content_hash: str | None, key: UUID | None) -> bool:
-    """Whether a row belongs to the request with this content: "" for a deletion, None for an unreadable one."""
+    """Whether a row belongs to the request with this content hash and key.
+
+    The content hash is "" for a deletion, and None for a request that cannot be read.
+    """
     if content_hash is None:
         return True
     return row.key == key and row.content_hash == (content_hash or None)

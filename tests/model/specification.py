@@ -1,7 +1,7 @@
 """Outcomes of messages and dead letters by docs/requests.md, in plain Python.
 
-Each operation changes the model in the steps in which the system commits, so that a test can ask for the states in
-which a crash may leave it.
+Each operation changes the model in the same steps in which the system commits. So a test can compute all states in
+which a crash during the operation may leave the system.
 """
 
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ from tests.request_states import documented_states
 
 @dataclass
 class Model(Requests):
-    """One namespace, and the functions that serve it."""
+    """Model of one namespace, and of the functions that serve it."""
 
     def ingest(self, message: Published, faults: Faults, meanwhile: Meanwhile | None = None) -> None:
         """Deliver a message to `ingest`. Raises AgainError if it is not acknowledged."""
@@ -32,7 +32,10 @@ class Model(Requests):
     def give_up(
         self, message: Published, faults: Faults, meanwhile: Meanwhile | None = None, *, late: bool = False
     ) -> None:
-        """Deliver a message to `dead_letter`; `late` if Pub/Sub would soon delete it. Raises AgainError."""
+        """Deliver a message to `dead_letter`.
+
+        `late` says that Pub/Sub would soon delete the message. Raises AgainError.
+        """
         read = decode(message)
         cause = ""
         for callback in () if late else (meanwhile, None):
@@ -78,7 +81,8 @@ class Model(Requests):
     def view(self) -> dict[str, Any]:
         """Return the state of the namespace, in the form of `World.view`.
 
-        It has everything that later operations depend on: after a crash, the machine chooses the model's state by it.
+        It contains everything on which later operations depend. After a crash, the machine compares it to find which of
+        the model's possible states is the present one.
         """
         memories = self.memories
         return {

@@ -77,7 +77,7 @@ DELETE FROM source_keys WHERE namespace = :namespace
 
 
 class Embedder(FakeEmbedder):
-    """Embedder with the given faults; runs a callback while it embeds."""
+    """Embedder with the given faults. It calls a function while it embeds."""
 
     def __init__(self, faults: Faults, space: EmbeddingSpace) -> None:
         super().__init__()
@@ -99,7 +99,7 @@ class Embedder(FakeEmbedder):
 
 
 class Topic(FakeQueue):
-    """Messages that were published, each delivered until it is acknowledged."""
+    """A topic in memory. A published message waits for delivery until it is acknowledged."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -112,7 +112,7 @@ class Topic(FakeQueue):
         self.waiting.append(message)
 
     def settle(self, message: Published, *, acknowledged: bool) -> None:
-        """Keep a message waiting until it is acknowledged."""
+        """Remove the message from the waiting messages if it was acknowledged. Otherwise keep it waiting."""
         self.waiting = [waiting for waiting in self.waiting if waiting is not message] + (
             [] if acknowledged else [message]
         )
@@ -179,17 +179,17 @@ class World:
         wait_until(lambda: not self.owner.run(SESSIONS, pids=pids), "the sessions have ended", pause=0.001)
 
     def close(self) -> None:
-        """Leave an empty database."""
+        """End the process, and delete all rows of the namespace."""
         self.end()
         self.owner.run(CLEAN, namespace=self.namespace)
 
     def memories_of(self, namespace: str) -> MemoryStore:
-        """The store of a namespace."""
+        """Return the memory store of a namespace."""
         return store_of(self.memories, namespace)
 
     @property
     def embedder(self) -> Embedder:
-        """The embedder for the space that the process knows."""
+        """The embedder for the embedding space that the process knows, which may not be the present space."""
         return self._embedders[self.memories.database.embedding_space.model]
 
     def deliver(
@@ -223,7 +223,7 @@ class World:
         assert self.memories.delete(memory_id)
 
     def supersede(self, memory_id: UUID, successor: UUID | None) -> bool:
-        """Make a memory supersede another; return False if it is refused."""
+        """Set the memory that supersedes another one, or remove it. Return False if the change is refused."""
         try:
             change = MemoryChange(superseded_by=successor) if successor else MemoryChange(not_superseded=True)
             assert self.memories.update(memory_id, change)

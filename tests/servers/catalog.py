@@ -2,7 +2,7 @@
 
 from mnemosyne.adapters.database.connections import Connection
 
-# One line per object, without the objects of extensions, and without the owner's rights, because an owner has all.
+# Returns one line for each object. Left out are the objects of extensions, and the rights of the owner, who has all.
 _LISTING = r"""
 WITH public AS (SELECT CAST('public' AS regnamespace) AS oid),
 extended AS (SELECT classid, objid FROM pg_depend WHERE deptype = 'e'),
@@ -67,7 +67,7 @@ UNION ALL
 SELECT format('quota %s', to_jsonb(q)) FROM quotas q
 ORDER BY 1
 """
-# Reads none of the schema's tables, because they may not exist yet.
+# This query reads no tables of the schema, because they may not exist yet.
 _OBJECTS = """
 SELECT format('%s.%s %s', nspname, relname, relkind) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE nspname NOT IN ('pg_catalog', 'pg_toast', 'information_schema')
@@ -79,7 +79,7 @@ SELECT extname FROM pg_extension
 ORDER BY 1
 """
 _EXTENSIONS = "SELECT extname FROM pg_extension ORDER BY 1"
-# Roles belong to the server, not to a database.
+# This query is separate, because roles belong to the server and not to a database.
 _ROLES = """
 SELECT format('role %s, login %s, superuser %s, creates roles %s, bypasses row security %s, replicates %s', rolname,
     rolcanlogin, rolsuper, rolcreaterole, rolbypassrls, rolreplication)

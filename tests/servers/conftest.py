@@ -1,4 +1,4 @@
-"""The PostgreSQL servers that the tests run on, each started once per process, and their databases."""
+"""Fixtures: the PostgreSQL servers on which the tests run, each started once per process, and their databases."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ CLOUD_SQL: dict[str, Callable[[], Path]] = {
     "Cloud SQL 18": programs.postgresql_18,
 }
 DEFAULT = "Cloud SQL 17"
-"""The version of a new deployment."""
+"""The server with the version of PostgreSQL that a new deployment has."""
 
 
 def by_day(*names: str) -> list[Any]:
@@ -38,7 +38,7 @@ def by_day(*names: str) -> list[Any]:
 
 @pytest.fixture(scope="session")
 def started() -> Iterator[Callable[[str], Server]]:
-    """Function that starts the server with this name once."""
+    """Function that returns the server with this name, and starts it at the first call."""
     servers: dict[str, Server] = {}
     missing: dict[str, str] = {}
 
@@ -67,7 +67,7 @@ def _started_server(name: str, directory: Path) -> Server:
 
 @pytest.fixture(params=by_day(DEFAULT))
 def server(request: pytest.FixtureRequest, started: Callable[[str], Server]) -> Server:
-    """A running PostgreSQL server that has the users but not the schema."""
+    """A running PostgreSQL server on which the users exist, but no schema."""
     return started(request.param)
 
 

@@ -17,7 +17,7 @@ import pytest
 HERE = Path(__file__).parent
 PINS = HERE / "programs.lock"
 PROGRAMS = HERE / ".programs"
-# The Debian releases with the headers of PostgreSQL 15 and 17. The last one has pgvector 0.8.
+# The Debian releases that have the header files of PostgreSQL 15 and 17. The last of them has pgvector 0.8.
 SUITES = {15: ("bookworm", "trixie"), 17: ("trixie",)}
 _KEY = "/usr/share/keyrings/debian-archive-keyring.gpg"
 _SOURCES = "deb [signed-by={key}] {mirror} {suite} main\ndeb-src [signed-by={key}] {mirror} {suite} main\n"

@@ -22,7 +22,7 @@ from tests.servers.programs import embedded
 from tests.shared_database import TABLES, deletion
 from tests.waiting import wait_until
 
-# Nothing needs to survive a crash.
+# These settings make the server faster, because its data need not survive a crash.
 _CONFIGURATION = """
 listen_addresses = ''
 unix_socket_directories = '{home}'
@@ -36,7 +36,7 @@ log_min_messages = fatal
 """
 
 
-# The users of `mnemosyne dev`'s database, and the function whose role each is granted. The first has all roles' rights.
+# The users of the database of `mnemosyne dev`, each with the function whose role it gets. The first has all roles.
 LOGINS = {
     postgres.RUNTIME_USER: "",
     **{function: function for function in ("mcp", "ingest", "dead_letter", "import_object", "auth")},
@@ -61,11 +61,11 @@ class Server:
         self._has_schema = False
 
     def login(self, user: str) -> str:
-        """Return the name of that user on this server."""
+        """Return the name that the user has on this server."""
         return user
 
     def url(self, user: str, database: str = postgres.DATABASE) -> str:
-        """Return the URL under which that user reaches that database."""
+        """Return the URL with which the user connects to the database."""
         return f"postgresql://{quote(self.login(user), safe='')}@/{database}?host={self.socket_directory}"
 
     def start(self) -> None:
@@ -92,9 +92,10 @@ class Server:
             self._has_schema = True
 
     def _let_in(self) -> int | None:
-        """Return the user to run the server as, and None for the current user.
+        """Return the id of the operating system's user as whom the server runs. None means the current user.
 
-        PostgreSQL refuses to run as root, so root gets another user, who may use the socket directory and the programs.
+        PostgreSQL refuses to run as root. If the tests run as root, the server therefore runs as another user, who gets
+        access to the socket directory and the programs.
         """
         if not is_root():
             return None
@@ -180,7 +181,7 @@ class CloudServer(Server):
         self._environment["LOCPATH"] = str(locales)
 
     def login(self, user: str) -> str:
-        """Return the user's name: a built-in user's for an owner, an IAM user's for each function."""
+        """Return the name that the user has on Cloud SQL. Owners are built-in users, and functions are IAM users."""
         if user in BUILT_IN:
             return BUILT_IN[user]
         return f"mnemosyne-{LOGINS.get(user, user).replace('_', '-') or 'operator'}@my-project.iam"

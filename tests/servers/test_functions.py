@@ -239,7 +239,7 @@ def test_mcp_can_check_a_grant_created_by_auth(functions: Functions) -> None:
 def test_the_owner_can_vacuum_and_reindex_what_the_functions_have_stored(
     functions: Functions, cluster: Server, database: str
 ) -> None:
-    """Since version 17, maintenance runs with a search path without the schema's functions."""
+    """Since PostgreSQL 17, maintenance commands run with a search path that does not contain the schema's functions."""
     violin = functions.stored(LONG, tags=["Airship"], metadata={"year": 1937})
     with cluster.connection(postgres.OWNER, database) as owner:
         owner.run_file("VACUUM ANALYZE memories, memory_chunks, memory_words, ingest_requests")
@@ -260,7 +260,7 @@ def test_the_owner_can_move_stored_memories_to_another_embedding_space(
     with cluster.connection(postgres.OWNER, database) as owner:
         move = Reembedding(owner, embedder, space)
         move.begin()
-        functions.stored("black coffee")  # ingest may write while it runs
+        functions.stored("black coffee")  # `ingest` can write while the maintenance runs
         while move.fill(10):
             pass
         move.index()

@@ -16,7 +16,10 @@ from tests.servers.server import Server
 
 
 class Interrupted(Connection):
-    """A connection that `other` ends after a number of scripts: bookkeeping, BEGIN, each file, REVOKE and COMMIT."""
+    """A connection of a migration that another connection, `other`, ends after a number of scripts.
+
+    The scripts of a migration are: the creation of its bookkeeping table, BEGIN, each file, REVOKE and COMMIT.
+    """
 
     def __init__(self, opened: Connection, scripts: int, other: Connection) -> None:
         super().__init__(opened._driver, None)
@@ -38,7 +41,7 @@ AFTER_FILES = 1  # no function may be called by every role
 
 
 def _is_interrupted(server: Server, database: str, scripts: int, other: Connection) -> bool:
-    """Run the migration, terminated after that number of scripts, and return whether it had more."""
+    """Run the migration, and end its connection after `scripts` scripts. Return whether it had more scripts."""
     with server.connection(postgres.OWNER, database) as opened:
         try:
             migrations.migrate(Interrupted(opened, scripts, other), migrations.schema_files(), space=FAKE_SPACE)

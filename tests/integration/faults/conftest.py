@@ -1,5 +1,4 @@
-"""Fixtures: the parts of the ingestion (Pub/Sub emulator, PostgreSQL, functions, embedder), which a test can make
-fail."""
+"""Fixtures: the parts of the ingestion (Pub/Sub emulator, PostgreSQL, functions, embedder), and faults of each."""
 
 import itertools
 import json
