@@ -51,7 +51,7 @@ FAILED_MIGRATION = "Error waiting to create Job: The execution failed: 42P07 rel
 
 
 class Plan:
-    """Terraform's plan for an empty project, and the source archive that Terraform built."""
+    """Terraform's plan for an empty project, and the archive of the functions' source that Terraform has built."""
 
     def __init__(self, text: str, archive: Path) -> None:
         self.text = text
@@ -59,7 +59,10 @@ class Plan:
 
 
 def planned(variables: Mapping[str, object], *options: str, small: bool = True) -> Iterator[Plan]:
-    """Plan with the variables and Terraform's options, until the generator is closed."""
+    """Make a plan with the variables and Terraform's options, and yield it.
+
+    Its files exist until the generator is closed.
+    """
     with workspace(small=small) as own:
         done = own.plan(*options, **variables)
         assert done.status in (0, 2), done.printed
@@ -69,13 +72,16 @@ def planned(variables: Mapping[str, object], *options: str, small: bool = True) 
 
 @pytest.fixture(scope="package")
 def plan() -> Iterator[Plan]:
-    """A plan with every part and a small source, which takes a third of the time of the real one."""
+    """A plan with every part of a deployment, and with a small source.
+
+    The real source would take three times as long.
+    """
     yield from planned(EVERYTHING)
 
 
 @pytest.fixture(scope="session")
 def only_variables(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
-    """A configuration of the variables without resources, which is planned in a tenth of the time."""
+    """A configuration that has only the module's variables and no resources. Its plan takes a tenth of the time."""
     directory = tmp_path_factory.mktemp("variables")
     for file in (*TERRAFORM.glob("variables*.tf"), TERRAFORM / "regions.tf"):
         shutil.copy(file, directory)
@@ -91,7 +97,7 @@ def empty() -> Iterator[Workspace]:
 
 
 class Applied:
-    """A deployment, and its state after the apply with these variables."""
+    """A deployment after an apply with the given variables, and Terraform's state at that time."""
 
     def __init__(self, own: Workspace, **variables: object) -> None:
         own.apply(**variables)
@@ -99,14 +105,17 @@ class Applied:
         self._state = own.state.read_bytes()
 
     def restored(self) -> Workspace:
-        """Return to the state after the apply."""
+        """Set the deployment back to its state after the apply, and return its working directory."""
         self._workspace.restore(self._state)
         return self._workspace
 
 
 @pytest.fixture(scope="session")
 def empty_plan(empty: Workspace) -> dict[str, Any]:
-    """A plan of the first apply, as JSON: members of Google Cloud call one instance, without a limit of the disk."""
+    """The plan of a first apply, as JSON.
+
+    Members of Google Cloud call the deployment, each function has at most one instance, and the disk has no limit.
+    """
     private = {"auth_mode": "iam", "invokers": ["user:ada@example.com"]}
     one_instance = {"max_instances": {"mcp": 1, "ingest": 1, "dead_letter": 1}}
     assert empty.plan(labels={"team": "memory"}, **NOTIFIED, **private, **one_instance).status == 2
@@ -115,7 +124,7 @@ def empty_plan(empty: Workspace) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class FirstApply:
-    """A first apply whose migration failed, and the addresses that it left."""
+    """The result of a first apply whose migration failed, and the addresses of the resources that exist afterwards."""
 
     ended: Done
     addresses: set[str]
@@ -123,7 +132,7 @@ class FirstApply:
 
 @pytest.fixture(scope="session")
 def _first(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
-    """A project in which terraform finds no other program."""
+    """A project without a deployment. Its PATH has no programs, so terraform cannot run any."""
     with workspace(environment={"PATH": str(tmp_path_factory.mktemp("no_programs"))}) as own:
         yield own
 
@@ -151,7 +160,7 @@ def deployed(applied: Applied) -> Workspace:
 
 @dataclass(frozen=True)
 class Changed:
-    """The plan of a deployment that gets several parts at once, as JSON, and its changes."""
+    """A plan that adds several parts to a deployment at once, as JSON, and the changes in the plan."""
 
     plan: dict[str, Any]
     changes: dict[str, list[str]]
@@ -160,7 +169,7 @@ class Changed:
 
 @pytest.fixture(scope="session")
 def changed(applied: Applied) -> Changed:
-    """The default deployment, which gets a domain, a budget, a wider subnetwork and instances that are kept."""
+    """A plan that adds a domain, a budget, a wider subnetwork and a minimum of instances to the default deployment."""
     deployed = applied.restored()
     parts = {"domain": "memory.example.com", "iap": True, "billing_account": "000000-000000-000000"}
     deployed.plan("-refresh=false", **parts, subnetwork_cidr="10.10.0.0/22", mcp_min_instances=1, disk_limit_gb=50)
@@ -173,7 +182,7 @@ MCP = 'module.mnemosyne.google_cloudfunctions2_function.serving["mcp"]'
 
 @pytest.fixture(scope="session")
 def replaced(applied: Applied) -> dict[str, list[str]]:
-    """The changes of a plan that replaces mcp and changes the embedding model, by address."""
+    """The changes of a plan that replaces the function mcp and changes the embedding model, by address."""
     deployed = applied.restored()
     deployed.plan("-refresh=false", f"-replace={MCP}", embedding_model="gemini-embedding-001")
     return deployed.changes()
@@ -187,9 +196,9 @@ def complete() -> Iterator[Applied]:
 
 
 def _as_if_domain_only(directory: Path) -> None:
-    """Configure the alert on the certificate so that it exists without `domain_only`.
+    """Change the configuration, so that the alert on the certificate also exists without `domain_only`.
 
-    With `domain_only`, the first apply is refused, because the domain does not resolve yet.
+    With `domain_only`, Terraform would refuse the first apply, because the domain has no address yet.
     """
     file = directory / "modules" / "mnemosyne" / "alerts.tf"
     text = file.read_text()
@@ -199,7 +208,10 @@ def _as_if_domain_only(directory: Path) -> None:
 
 @pytest.fixture(scope="session")
 def recovered(complete: Applied) -> dict[str, list[str]]:
-    """The changes of a plan that replaces a lost database under another name and sets another domain, by address."""
+    """The changes of a plan after a loss of the database, by the resource's address.
+
+    The plan creates the database under another name, and sets another domain.
+    """
     own = complete.restored()
     own.drift({f"google_sql_database_instance {own.values()['google_sql_database_instance.this']['name']}": None})
     own.plan(**PARTS | {"database_instance_name": "restored", "domain": "other.example.com"})

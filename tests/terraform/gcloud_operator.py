@@ -35,7 +35,8 @@ class Operator:
         )
         shutil.copytree(ROOT, self.clone, ignore=ignored, symlinks=True)
         write_small_source(self.clone / "functions", "small")
-        # Older than the stamps in .venv, so that `make key` installs nothing.
+        # Make the file older than the stamps (empty files) in .venv that record installations, so that `make key`
+        # installs nothing.
         os.utime(self.clone / "functions" / "requirements.txt", (0, 0))
         (self.clone / ".venv").symlink_to(ROOT / ".venv")
         self._failures = home / "failures.json"
@@ -65,11 +66,11 @@ class Operator:
         return self.make("deploy", f"ARGS=-auto-approve -target=module.mnemosyne.{resource}", *variables)
 
     def fail(self, **messages: str) -> None:
-        """Make each apply of these resource types fail with a message; without types, none fails."""
+        """Make each later apply of these resource types fail with a message. Without arguments, no apply fails."""
         self._failures.write_text(json.dumps(messages))
 
     def state_of(self, deployment: str = "mnemosyne") -> dict[str, Any]:
-        """Terraform's state in the bucket."""
+        """Return Terraform's state of a deployment, as it is stored in the bucket."""
         state: dict[str, Any] = json.loads(self.apis.buckets.known[BUCKET].objects[f"{deployment}/default.tfstate"])
         return state
 
@@ -93,6 +94,6 @@ def refused_operator(tmp_path: Path) -> Iterator[Operator]:
 
 @pytest.fixture
 def operator(refused_operator: Operator, empty: Workspace) -> Iterator[Operator]:
-    """An operator whose terraform uses the checker's providers."""
+    """An operator whose terraform uses the checker's providers (tfcheck) instead of Google's."""
     with empty.provided(refused_operator.clone / "terraform", refused_operator.environment):
         yield refused_operator

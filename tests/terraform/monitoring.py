@@ -56,7 +56,7 @@ def answered(service: str, status: int, *, path: str = "/mcp", seconds: float = 
     }
 
 
-@cache  # the same filters select from hundreds of entries
+@cache  # each filter is split again for each of hundreds of log entries
 def _split(text: str, by: str) -> list[str]:
     """Split at a word that is outside of parentheses and quotes."""
     parts, depth, quoted, start = [], 0, False, 0
@@ -110,7 +110,7 @@ def _extracted(extractor: str, fields: Fields) -> str:
 
 
 def points(metrics: Iterable[Fields], entries: Iterable[Fields]) -> list[Point]:
-    """Return the points that log metrics count for log entries."""
+    """Return the metric points that log-based metrics produce from log entries."""
     points = []
     for metric in metrics:
         for fields in entries:
@@ -150,7 +150,7 @@ def _groups(filter_: str, aggregation: Fields, own_points: Iterable[Point]) -> d
 
 
 def fires(condition: Fields, entries: Iterable[Fields], own_points: Iterable[Point]) -> bool:
-    """Whether a condition is met if the entries and points last for its duration."""
+    """Whether a condition is met, if such entries and points continue for the duration that the condition requires."""
     if condition["condition_matched_log"]:
         return any(selects(condition["condition_matched_log"][0]["filter"], fields) for fields in entries)
     (threshold,) = condition["condition_threshold"]

@@ -1,7 +1,7 @@
 """A server of Terraform's state for the backend `http`.
 
-The local backend writes and compares the whole state after each resource, which takes a third of an apply. This backend
-sends the state once, at the end.
+Terraform's local backend writes and compares the whole state after each resource, which takes a third of the time of an
+apply. With the backend `http`, Terraform sends the state only once, at the end.
 """
 
 import json
@@ -13,7 +13,7 @@ from tests.fakes_wire.http import JsonServer
 
 
 class StateServer(JsonServer):
-    """Keeps the state in a file, which a test may read and change."""
+    """Server that keeps the state in a file. A test may read and change the file."""
 
     def __init__(self, file: Path) -> None:
         super().__init__()

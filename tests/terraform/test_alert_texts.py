@@ -10,7 +10,7 @@ ALERTS, _, _REST = MANUAL.partition("## Alerts")[2].partition("## Incidents")
 INCIDENTS = _REST.partition("## Log events")[0]
 SECTION = re.compile(r"^### (.+)\n\n((?:(?!^##).*\n)+)", re.MULTILINE)
 SECTIONS = dict(SECTION.findall(ALERTS))
-"""The runbook's sections of alerts by title."""
+"""The sections of the runbook that describe alerts, by title."""
 LOG_FIELDS = (
     *("action", "address", "cause", "duration_ms", "embed_ms", "error", "expires_at", "key", "lag_ms", "message_id"),
     *("namespace", "next_step", "principal", "reason", "subscription", "tool", "wait_s"),
@@ -69,7 +69,7 @@ def test_the_text_of_each_alert_names_the_instance_of_the_database_and_the_label
 
 
 def test_an_event_that_needs_an_operator_has_the_severity_error(monitoring: Monitoring) -> None:
-    """The runbook defines ERROR as a fault that needs an operator."""
+    """The runbook says that the severity ERROR means a fault for which an operator must act."""
     code = "\n".join(file.read_text() for file in (ROOT / "functions" / "mnemosyne").rglob("*.py"))
     (events,) = re.findall(r"jsonPayload\.event=\(([^)]*)\)", monitoring.commands["An operator must act"])
     for event in re.findall(r'"(\w+)"', events):
@@ -89,7 +89,7 @@ LOGGED = {
 def test_commands_and_charts_of_a_deployment_show_nothing_of_a_deployment_with_a_longer_name(
     monitoring: Monitoring,
 ) -> None:
-    """The guide suggests such a name: a deployment `mnemosyne` moves to `mnemosyne-us`."""
+    """The guide suggests such a longer name: it describes how a deployment `mnemosyne` moves to `mnemosyne-us`."""
 
     def shown(title: str, event: str, deployment: str) -> bool:
         services = [f"{deployment}-{name}" for name in ("mcp", "ingest", "import-object")]

@@ -206,7 +206,7 @@ SLOW = "One call in twenty takes longer than two seconds"
 
 
 def test_alerts_on_answers_do_not_count_the_calls_of_the_canary(monitoring: Monitoring) -> None:
-    """Such a call lasts until a memory is stored, and another alert reports its failure."""
+    """A call of the canary is slow, because it waits until a memory is stored. Another alert reports its failure."""
     assert monitoring.alerts([answered("mem-mcp", 503)]) == {"One answer in a hundred is a 5xx"}
     assert monitoring.alerts([answered("mem-mcp", 200, seconds=3)]) == {SLOW}
     assert monitoring.alerts([answered("mem-mcp", 503, path="/canary", seconds=40)]) == set()
@@ -247,7 +247,10 @@ def test_the_alert_on_the_disk_compares_the_data_with_the_limit_of_the_disk(
 
 @pytest.fixture(scope="module")
 def private(empty_plan: dict[str, Any]) -> Monitoring:
-    """A deployment with one instance of mcp, which members of Google Cloud call, and without a limit of the disk."""
+    """The monitoring of a deployment with at most one instance of mcp and without a limit of the disk.
+
+    Members of Google Cloud call mcp.
+    """
     return _of_plan(empty_plan)
 
 
@@ -281,7 +284,7 @@ def test_no_alert_watches_the_instances_of_mcp_if_any_load_reaches_the_maximum(
     assert INSTANCES not in [condition["display_name"] for condition in private.thresholds]
 
 
-@pytest.mark.nightly  # by day, one instance is the maximum
+@pytest.mark.nightly  # by day, only a maximum of one instance is tested
 def test_no_alert_watches_the_instances_of_mcp_if_the_minimum_is_the_maximum(
     empty: Workspace, monitoring: Monitoring
 ) -> None:

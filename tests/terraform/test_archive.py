@@ -79,9 +79,9 @@ class Built(ABC):
     layer: Path
 
     MISMATCH: ClassVar[str]
-    """What the installer says about a package with another hash."""
+    """Part of the installer's error message about a package whose hash differs from the requirements."""
     NO_HASH: ClassVar[str]
-    """What the installer says about a package without a hash."""
+    """Part of the installer's error message about a package for which the requirements have no hash."""
 
     @property
     @abstractmethod
@@ -90,11 +90,11 @@ class Built(ABC):
 
     @abstractmethod
     def install(self, requirements: Path) -> subprocess.CompletedProcess[str]:
-        """Install as the buildpack does."""
+        """Install the requirements as the buildpack does."""
 
     @abstractmethod
     def check(self) -> subprocess.CompletedProcess[str]:
-        """Check that the installed packages go together."""
+        """Check that the versions of the installed packages are compatible."""
 
 
 class BuiltByPip(Built):
@@ -153,8 +153,10 @@ def _run(command: list[str], directory: Path, environment: Mapping[str, str]) ->
 
 
 def _index_of_pip() -> dict[str, str]:
-    """Return pip's package indexes as variables for uv; like pip, uv then takes each version from any index that has
-    it."""
+    """Return environment variables that make uv use the package indexes of pip's configuration.
+
+    uv then takes each version from any index that has it, as pip does.
+    """
     completed = subprocess.run(
         [sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=False
     )
@@ -166,9 +168,10 @@ def _index_of_pip() -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def archive() -> dict[str, bytes]:
-    """The files that Terraform puts into the archive, by name.
+    """The contents of the files that Terraform puts into the archive, by name.
 
-    A plan would take fifteen times as long, because Terraform hashes each file several times.
+    The names are read by `terraform console`. A plan would take fifteen times as long, because Terraform hashes each
+    file several times.
     """
     with workspace(MODULE, small=False) as own:
         paths = own.evaluate("local.archive")
@@ -185,7 +188,7 @@ def _write(archive: Mapping[str, bytes], directory: Path) -> Path:
 
 @pytest.fixture(scope="module", params=["uv", pytest.param("pip", marks=pytest.mark.nightly)])
 def built(archive: dict[str, bytes], request: pytest.FixtureRequest) -> Iterator[Built]:
-    """By day, uv installs the packages, which takes a quarter of the time."""
+    """The archive with its requirements, installed by uv, and at night also by pip. uv takes a quarter of the time."""
     with tempfile.TemporaryDirectory(prefix="mnemosyne-archive-") as home:
         source = _write(archive, Path(home) / "source")
         new_built: Built
@@ -254,7 +257,10 @@ def test_a_package_with_another_hash_is_refused(built: Built, tmp_path: Path) ->
 
 
 def test_a_package_without_a_hash_is_refused(built: Built, tmp_path: Path) -> None:
-    """A single hash in the requirements turns this mode on; the buildpack sets no option for it."""
+    """The installer requires hashes for all packages as soon as one requirement has a hash.
+
+    The buildpack sets no option for this.
+    """
     refused = built.install(
         _changed_requirements(built.source, tmp_path, lambda entry: f"{entry}\nasn1crypto==1.5.1\n")
     )
@@ -310,11 +316,11 @@ def test_each_other_entry_point_of_the_archive_answers(built: Built, target: str
     [pytest.param(target, marks=[] if target == "migrate" else [pytest.mark.nightly]) for target in ENTRY_POINTS],
 )
 def test_a_function_without_settings_starts_and_reports_that_it_is_misconfigured(built: Built, target: str) -> None:
-    """An instance that exits would be a deployment that fails without a reason."""
+    """If the instance exited instead, the deployment would fail without naming a reason."""
     with _started(built, target, {}) as client:
         answer = client.get("/health")
     assert answer.status_code == 500
-    # Only operators reach migrate, so it names the settings.
+    # Only operators can call migrate, so its answer names the missing settings.
     expected = "settings: " if target == "migrate" else "the server is misconfigured; its log says how\n"
     assert expected in answer.text
 

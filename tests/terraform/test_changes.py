@@ -29,7 +29,7 @@ HOLDS_DATA = (
 
 OAUTH = {"auth_mode": "oauth", "oauth_client_id": "c", "oauth_client_secret": "s", "oauth_people": [{"who": "*"}]}
 
-# A change of each variable: the values, and the sentence that refuses them, if any.
+# For each variable: values that change it, and the sentence with which a plan refuses the change, if it does.
 FLIPS: dict[str, tuple[dict[str, object], str]] = {
     "alert_emails": ({"alert_emails": ["ada@example.com"]}, ""),
     "audit_days": ({"audit_days": 90}, ""),
@@ -132,7 +132,10 @@ def test_the_root_module_passes_each_variable_to_the_module() -> None:
 
 
 def _group(variable: str) -> str:
-    """The group of variables that are changed in one plan. A variable that is refused is changed alone."""
+    """Return the name of a variable's group. All variables of a group are changed in one plan.
+
+    A variable whose change is refused has its own group.
+    """
     values, refusal = FLIPS[variable]
     if refusal or values.keys() & {"sql_edition", "embedding_location"}:
         return variable
@@ -146,11 +149,12 @@ GROUPS = {_group(flip): [other for other in sorted(FLIPS) if _group(other) == _g
 
 
 BY_DAY = {"all others at once", "name"}
-"""Groups that are changed in every run: with and without a refusal. The others are changed every night."""
+"""Groups that are also tested by day: one whose change is refused, and one whose change is not. All other groups are
+tested only at night."""
 
 
 def made_anew(planned: Done) -> list[str]:
-    """The resources with data that a plan with `-json` would delete."""
+    """Return the resources with data that a plan would delete or replace. The plan was printed with `-json`."""
     messages = [json.loads(line) for line in planned.printed.splitlines() if line.startswith("{")]
     changes = [message["change"] for message in messages if message["type"] == "planned_change"]
     assert changes
@@ -204,7 +208,7 @@ def test_the_certificate_of_a_new_domain_is_created_before_the_old_one_is_delete
     assert [actions for address, actions in recovered.items() if "certificate" in address] == [["create", "delete"]]
 
 
-@pytest.mark.nightly  # two applies of everything
+@pytest.mark.nightly  # takes long, because it applies everything twice
 def test_another_protection_level_creates_keys_in_new_key_rings_before_the_old_keys_are_destroyed(
     complete: Applied,
 ) -> None:
@@ -225,9 +229,10 @@ def test_another_protection_level_creates_keys_in_new_key_rings_before_the_old_k
 
 
 def test_a_second_plan_with_each_optional_part_is_empty_and_needs_no_client_secret(complete: Applied) -> None:
-    """The fake API omits zeros, adds variables and returns short names, like the real one.
+    """Like the real API, the fake omits zeros, adds variables and returns short names. The plan ignores this.
 
-    The key rings of earlier versions have random names without keepers. The default protection level changes none.
+    In deployments of earlier versions, the random names of the key rings have no `keepers`. The default protection
+    level must not change such names.
     """
     own = complete.restored()
     state = json.loads(own.state.read_text())
@@ -257,7 +262,7 @@ def test_a_subnetwork_is_widened_in_place(changed: Changed) -> None:
 
 
 def test_each_resource_names_the_project(changed: Changed) -> None:
-    """Without it, a resource is created in the provider's project, which need not be the module's."""
+    """Without `project`, Terraform creates a resource in the provider's project, which may differ from the module's."""
     module = changed.plan["configuration"]["root_module"]["module_calls"]["mnemosyne"]["module"]
     schemas = changed.schemas
     unnamed = [
@@ -270,7 +275,7 @@ def test_each_resource_names_the_project(changed: Changed) -> None:
 
 
 def test_the_project_number_is_known_in_a_plan_that_enables_another_api(changed: Changed) -> None:
-    """With an unknown number, Terraform would replace each grant whose member contains it."""
+    """If the project number were unknown in the plan, Terraform would replace each grant whose member contains it."""
     replaced = [address for address, actions in changed.changes.items() if set(actions) == {"create", "delete"}]
     assert [address for address in replaced if "time_sleep" not in address] == []
 
@@ -278,7 +283,7 @@ def test_the_project_number_is_known_in_a_plan_that_enables_another_api(changed:
 def test_a_new_project_is_read_after_its_api_was_enabled(empty_plan: dict[str, Any]) -> None:
     address = "module.mnemosyne.data.google_project.this"
     (read,) = [change for change in empty_plan["resource_changes"] if change["address"] == address]
-    assert read["change"]["actions"] == ["read"]  # not before the apply
+    assert read["change"]["actions"] == ["read"]  # read in the plan, not during the apply
 
 
 EXAMPLES = sorted(example.name for example in (TERRAFORM / "examples").iterdir() if example.name != "pipeline")
@@ -337,7 +342,7 @@ def test_the_invokers_of_each_other_replaced_function_are_granted_again(
 
 
 def test_functions_use_secret_versions_by_number_and_a_repository_with_clean_up(deployed: Workspace) -> None:
-    """With the alias `latest`, an instance would keep the version that was the latest when it started."""
+    """If a function used the alias `latest`, an instance would keep the version that was the latest at its start."""
     values = deployed.values()
     (password,) = values["google_cloudfunctions2_function.migrate"]["service_config"][0]["secret_environment_variables"]
     assert password["version"] == values["google_secret_manager_secret_version.owner_password"]["version"] != "latest"

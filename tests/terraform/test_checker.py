@@ -62,7 +62,7 @@ def _module(tmp_path: Path, body: str) -> Path:
 
 
 def test_changes_that_force_a_replacement_and_a_configured_zero_that_the_api_omits_are_planned(tmp_path: Path) -> None:
-    """The zero is a difference in each plan."""
+    """The API omits a configured zero, so each later plan shows it as a difference."""
     with workspace(_module(tmp_path, INSTANCE + SUBNETWORK + TOPIC + DASHBOARD)) as own:
         own.apply()
         assert own.plan(value="x").status == 2

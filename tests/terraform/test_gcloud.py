@@ -44,14 +44,14 @@ def test_a_deployment_is_created_checked_gets_a_key_and_is_destroyed(operator: O
     apis = operator.apis
     bucket = apis.buckets.known[BUCKET]
     assert (bucket.location, bucket.versioned) == ("EUROPE-WEST1", True)
-    (check,) = apis.executions  # the migration is a job that needs no gcloud
+    (check,) = apis.executions  # only the check; the migration is a job, which is run without gcloud
     assert "/workflows/mnemosyne-check/" in check
     assert 'The deployment works: SUCCEEDED\t{"mcp": {"status": "ok"}}' in completed.stderr
     state = operator.state_of()
     assert state["resources"]
     assert state["outputs"]["console_url"]["value"] + "mcp" == state["outputs"]["mcp_url"]["value"]
 
-    # A policy created later does not remove the grant, so the deployment continues.
+    # If the policy is created after the grant to allUsers, the grant stays. So `make deploy` continues.
     apis.org_policies["iam.managed.allowedPolicyMembers"] = [{"enforce": True}]
     apis.workflows["mnemosyne-check"] = lambda argument: failed(UNSOUND, UNSOUND)
     again = operator.preflight()
@@ -99,7 +99,10 @@ esac"""
 
 @pytest.fixture
 def destroying(tmp_path: Path) -> Path:
-    """A directory with `infra/deploy`, in which terraform has a state with a database. Run `_destroy` in it."""
+    """A directory with a copy of `infra/deploy`, and with a fake terraform whose state has a database.
+
+    `_destroy` runs the script `destroy` in it.
+    """
     shutil.copytree(ROOT / "infra/deploy", tmp_path / "infra/deploy")
     (tmp_path / "terraform/modules/mnemosyne").mkdir(parents=True)
     (tmp_path / "bin").mkdir()
@@ -141,7 +144,7 @@ def test_make_destroy_does_not_create_a_database_again_that_somebody_has_deleted
 def test_two_deployments_in_a_project_have_separate_states_and_keys(operator: Operator) -> None:
     for name in ("operate", "check"):
         operator.apis.workflows[f"other-{name}"] = operator.apis.workflows[f"mnemosyne-{name}"]
-    # A label called name is not the deployment's name.
+    # The file has a label `name`, which must not be taken for the name of the deployment.
     (operator.clone / "terraform/terraform.tfvars").write_text('labels = {\n  name = "memory"\n  region = "emea"\n}\n')
     for name in ("mnemosyne", "other"):
         completed = operator.deploy(*([f"DEPLOYMENT={name}"] if name == "other" else []))

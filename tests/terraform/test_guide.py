@@ -22,7 +22,7 @@ DEPLOY = ROOT / "infra" / "deploy"
 
 
 def _commands(program: str) -> list[str]:
-    """Commands of a program, in blocks, in inline code, and at the end of a pipe."""
+    """Return the documented commands of a program, from code blocks and inline code, also those within a pipe."""
     blocks = re.findall(r"^ {4,}(\S.*)$", TEXT, re.MULTILINE)
     inline = re.findall(r"`([^`\n]+)`", TEXT)
     parts = [
@@ -32,7 +32,7 @@ def _commands(program: str) -> list[str]:
 
 
 def _refused(commands: list[str], home: Path) -> dict[str, str]:
-    """Return the error of each command that gcloud does not know; one process checks all."""
+    """Return the errors of the commands that gcloud does not know. One process of gcloud checks all commands."""
     if shutil.which("gcloud") is None:
         pytest.skip("NOT TESTED: gcloud is not installed")
     file = home / "commands.json"
@@ -173,7 +173,7 @@ def test_the_github_workflow_reads_the_variables_listed_in_its_head() -> None:
 def test_each_test_named_in_platform_md_exists() -> None:
     text = (ROOT / "tests" / "PLATFORM.md").read_text()
     test_files = [*ROOT.glob("tests/**/test_*.py"), *ROOT.glob("terraform/**/*.tftest.hcl")]
-    # Without the documents of packages, which tests install into hidden folders.
+    # Leave out files in hidden folders, because tests install packages there, which have tests of their own.
     ours = [file for file in test_files if not any(part.startswith(".") for part in file.relative_to(ROOT).parts)]
     files: defaultdict[str, str] = defaultdict(str)
     for file in ours:  # two files may have the same name

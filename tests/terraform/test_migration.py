@@ -22,7 +22,7 @@ cat {answer}
 
 
 def _sources(own: Workspace) -> set[str]:
-    """The archives of the serving functions."""
+    """Return the names of the source archives that the serving functions use."""
     values = own.values()
     builds = [values[SERVING.format(name)]["build_config"][0] for name in ("mcp", "ingest", "dead-letter")]
     return {build["source"][0]["storage_source"][0]["object"] for build in builds}
@@ -108,7 +108,7 @@ def test_the_migration_does_not_run_for_other_changes(changed: Changed) -> None:
     assert IN_ROOT not in changed.changes
 
 
-@pytest.mark.nightly  # by day, an upgrade has the job
+@pytest.mark.nightly  # by day, the test of an upgrade runs the job
 def test_with_gcloud_the_workflow_migrates_and_runs_again_after_a_failure(
     deployed: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,4 @@
-"""What operators do to a deployment: roll back, replace a lost database, use an example's variables."""
+"""Operations on a deployment: a rollback, the replacement of a lost database, and the variables of the examples."""
 
 import json
 from pathlib import Path
@@ -13,16 +13,16 @@ pytestmark = pytest.mark.slow
 ROLLED_BACK = {
     "google_cloudfunctions2_function mnemosyne-mcp": {"service_config": {"all_traffic_on_latest_revision": False}}
 }
-"""The API's answer after `gcloud run services update-traffic mnemosyne-mcp --to-revisions=…=100`."""
+"""The fields that the API returns after `gcloud run services update-traffic mnemosyne-mcp --to-revisions=…=100`."""
 IMAGE = "europe-west1-docker.pkg.dev/my-project/images/mnemosyne-migrate:version_2"
 NEW_IMAGE: dict[str, object] = {
     "data.google_cloud_run_v2_service mnemosyne-migrate": {"template": {"containers": {"image": IMAGE}}}
 }
-"""The API's answer after Google has built the image of the same source again."""
+"""The fields that the API returns after Google has built a new image of the same source."""
 
 
 def test_a_rollback_without_keep_traffic_is_the_only_difference_that_the_next_apply_undoes(deployed: Workspace) -> None:
-    """A new image of the same source does not run the migration."""
+    """The plan does not contain the migration, although Google has built a new image of the same source."""
     deployed.drift({**NEW_IMAGE, **ROLLED_BACK})
     assert deployed.plan().status == 2
     assert deployed.changes() == {MCP: ["update"]}
@@ -38,7 +38,7 @@ def test_when_keep_traffic_is_removed_the_newest_revision_serves(deployed: Works
     assert mcp["all_traffic_on_latest_revision"] is True
 
 
-@pytest.mark.nightly  # by day, the next test plans the replacement
+@pytest.mark.nightly  # by day, only a plan of the replacement is tested, by the next test
 def test_a_lost_database_is_replaced_under_another_name_without_editing_the_state(deployed: Workspace) -> None:
     """A backup is then restored into the new instance, with its tables, users and passwords."""
     name = deployed.values()["google_sql_database_instance.this"]["name"]

@@ -32,7 +32,7 @@ def _references(value: object) -> Iterator[str]:
 
 
 def _before(address: str, resources: Resources) -> set[str]:
-    """The addresses that Terraform finishes before it begins with one."""
+    """Return the addresses of the resources that Terraform completes before it begins with the resource `address`."""
     addresses: set[str] = set()
     waiting = [address]
     while waiting:
@@ -87,7 +87,7 @@ def test_a_resource_waits_for_its_prerequisites(address: str, earlier: list[str]
 
 
 def test_grants_on_serving_functions_are_made_after_the_migration(resources: Resources) -> None:
-    """Grants open a function to callers. Without a schema their requests would fail."""
+    """A grant lets callers call a function. If the schema did not exist yet, their requests would fail."""
     for address in ("mcp", "auth", "push"):
         before = _before(f"google_cloud_run_v2_service_iam_member.{address}", resources)
         assert "google_cloud_run_v2_job.migrate" in before
@@ -95,7 +95,10 @@ def test_grants_on_serving_functions_are_made_after_the_migration(resources: Res
 
 @dataclass(frozen=True)
 class Reduced:
-    """A deployment that loses parts: the addresses after an apply with a failed migration and after the next apply."""
+    """A deployment from which parts are removed.
+
+    `addresses` has the addresses of its resources after an apply whose migration failed, and after the next apply.
+    """
 
     own: Workspace
     addresses: list[set[str]]
@@ -103,7 +106,7 @@ class Reduced:
     variables: dict[str, object]
 
     def lines(self, *parts: str) -> list[int]:
-        """The numbers of the lines that the last apply printed with these parts."""
+        """Return the numbers of the lines that contain all these parts, in the output of the last apply."""
         return [number for number, line in enumerate(self.printed) if all(part in line for part in parts)]
 
 
@@ -119,14 +122,14 @@ def reduced(complete: Applied) -> Reduced:
     return Reduced(own, [addresses, own.addresses()], printed, variables)
 
 
-@pytest.mark.nightly  # several applies of everything
+@pytest.mark.nightly  # takes long, because everything is applied several times
 def test_alerts_no_longer_use_a_channel_or_an_uptime_check_that_is_deleted(reduced: Reduced) -> None:
     """Google refuses to delete a channel or a check that an alert uses."""
     (deleted,) = reduced.lines("Destroying", 'notification_channel.email["ada@example.com"]')
     changed = reduced.lines("alert_policy", "complete")
     assert len(changed) > 15
     assert max(changed) < deleted
-    # The host of the check contains the number of the project.
+    # The check's host name contains the number of the project, so another number replaces the check.
     reduced.own.plan("-refresh=false", **reduced.variables, project_number="42")
     changes = reduced.own.changes()
     for address in ("google_monitoring_uptime_check_config.mcp[0]", 'google_monitoring_alert_policy.this["canary"]'):
@@ -193,7 +196,7 @@ def test_each_service_agent_that_is_created_gets_its_role(complete: Applied) -> 
 def test_the_version_of_a_secret_is_destroyed_after_a_function_uses_the_next_version(
     complete: Applied, variable: str, secret: str, function: str
 ) -> None:
-    """Google refuses the next version, for example, in a run that has no client secret."""
+    """Google can refuse the next version, for example if the run has no client secret. Then the old one is needed."""
     own, version = complete.restored(), f"google_secret_manager_secret_version.{secret}"
     own.fail(google_secret_manager_secret_version="Secret Payload cannot be empty")
     refused = own.try_apply(**PARTS | {variable: 2}).printed

@@ -72,7 +72,7 @@ def test_an_image_has_the_same_digest_in_each_file() -> None:
 
 
 def test_the_smoke_test_installs_nothing() -> None:
-    """It runs as the account that deploys."""
+    """The smoke test runs as the account that deploys, so an installed package could use the rights of this account."""
     (step,) = [step for step in _read(DEPLOY)["steps"] if step["id"] == "smoke"]
     script = step["args"][-1]
     assert "python3 -I -S infra/smoke.py" in script
@@ -80,7 +80,10 @@ def test_the_smoke_test_installs_nothing() -> None:
 
 
 def _tested(directory: Path, status_text: str) -> subprocess.CompletedProcess[str]:
-    """Run the deployment's first step in a clone, where gcloud says this of the build of the tests."""
+    """Run the first step of the deployment in a clone.
+
+    A fake gcloud prints `status_text` for the build of the tests.
+    """
     programs = directory / "programs"
     programs.mkdir()
     (programs / "gcloud").write_text(f'#!/bin/sh\ntest "$1 $2 $3" = "builds describe b-1" && echo "{status_text}"\n')
@@ -119,7 +122,7 @@ def test_an_untested_commit_is_not_deployed(clone: tuple[Path, str], status_text
 def test_github_deploys_no_commit_that_main_has_replaced(
     clone: tuple[Path, str], head_of_main: str, deployed: bool
 ) -> None:
-    """If CI of an earlier commit is run again, the deployment would go back to this commit."""
+    """Otherwise the deployment would go back to an earlier commit if somebody runs CI of that commit again."""
     directory, head = clone
     (directory / "gh").write_text(f"#!/bin/sh\necho {head_of_main.replace('HEAD', head)}\n")
     (directory / "gh").chmod(0o755)
@@ -137,11 +140,14 @@ TFVARS = {
     "mnemosyne": ['labels = { team = "x" }\n', '  name = "mnemosyne" # ours\n', '/*\nname = "old"\n*/\n'],
     "prod": ['  name = "prod"\n', 'labels = {\nname = "mnemosyne"\n}\nname="prod"\n'],
 }
-"""Files by the name of the deployment that Terraform reads from them."""
+"""Contents of terraform.tfvars, by the name of the deployment that Terraform reads from them."""
 
 
 def _applies(directory: Path, text: str, file: str) -> subprocess.CompletedProcess[str]:
-    """Run the part of a pipeline that plans or applies `mnemosyne`; only `terraform console` runs."""
+    """Run the part of a pipeline that plans or applies the deployment `mnemosyne`.
+
+    Of terraform's commands, only `terraform console` is really run.
+    """
     if not PROGRAM:
         pytest.skip("NOT TESTED: terraform is not installed")
     shutil.copytree(ROOT / "terraform", directory / "terraform", symlinks=True)
@@ -176,7 +182,7 @@ def _applies(directory: Path, text: str, file: str) -> subprocess.CompletedProce
 
 
 def test_each_pipeline_of_a_project_reads_the_variables_of_its_deployment() -> None:
-    """With one file for all deployments, all pipelines except one refuse the name in the file."""
+    """If all deployments had one file, all pipelines except one would refuse the name in the file."""
     copied = r"gcloud storage cp \"?(gs://\S+?)\"? terraform"
     build, workflow = DEPLOY.read_text(), (ROOT / "infra" / "deploy" / "github_actions.yaml").read_text()
     assert re.findall(copied, build) == ["gs://${_STATE_BUCKET}/${_DEPLOYMENT}.tfvars"]

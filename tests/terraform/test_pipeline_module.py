@@ -33,9 +33,10 @@ CREATED_BY = {
     "sql": "cloudsql.admin",
     "workflows": "workflows.admin",
 }
-"""The role with which a deployment creates its resources, by the beginning of their type."""
+"""The role that is needed to create a resource, by the beginning of the resource's type."""
 CREATED_OTHERWISE = ("billing", "dns", "iap", "project_iam", "storage")
-"""Resources that need roles of an optional feature, a role with a condition, or roles on single buckets."""
+"""Beginnings of the types of other resources. They need roles of an optional feature, a role with a condition, or roles
+on single buckets."""
 
 
 def _applied(**variables: object) -> Resources:
@@ -61,7 +62,7 @@ def github() -> Iterator[Resources]:
 
 @pytest.fixture(scope="module")
 def pipeline() -> Iterator[Workspace]:
-    """The module after an apply, for tests that only plan."""
+    """The pipeline's module after an apply. The tests that use it only make plans."""
     with workspace(TERRAFORM / "modules" / "pipeline") as new_workspace:
         new_workspace.apply(repository=REPOSITORY)
         yield new_workspace
@@ -124,7 +125,7 @@ def test_a_deployment_starts_only_after_tests_that_succeeded(cloud_build: Resour
         "_TRIGGER": "$(body.message.data.buildTriggerId)",
     }
     (topic,) = cloud_build["google_pubsub_topic"]
-    assert topic["name"] == "cloud-builds"  # the only topic that Cloud Build publishes to
+    assert topic["name"] == "cloud-builds"  # Cloud Build publishes to this topic only
     assert deploy["pubsub_config"][0]["topic"] == topic["id"]
 
 
@@ -339,7 +340,7 @@ def test_a_feature_adds_the_roles_that_it_needs(pipeline: Workspace, features: l
 def test_the_secret_and_the_topic_are_in_the_region_and_encrypted_with_the_key_of_the_deployment(
     pipeline: Workspace,
 ) -> None:
-    """An organization can refuse other regions (gcp.resourceLocations) and Google's keys."""
+    """An organization can forbid other regions (gcp.resourceLocations), and keys that Google manages."""
     key = "projects/keys/locations/europe-west3/keyRings/r/cryptoKeys/k"
     values = {one["address"]: one["values"] for one in _planned(pipeline, region="europe-west3", kms_key=key)}
     refused = pipeline.plan("-refresh=false", repository=REPOSITORY, kms_key=key)

@@ -57,7 +57,7 @@ def custom_constraint(name: str) -> dict[str, Any]:
 
 
 class Checks:
-    """Run the functions of infra/deploy separately: a whole `make deploy` takes ten times as long."""
+    """Runs single functions of the scripts in infra/deploy, because a whole `make deploy` takes ten times as long."""
 
     def __init__(self, home: Path, apis: GoogleApis) -> None:
         self.apis = apis
@@ -136,7 +136,7 @@ def test_if_the_state_bucket_cannot_be_created_the_error_says_what_to_do(
 def test_the_state_bucket_is_encrypted_with_the_key_of_the_deployment(refused_operator: Operator) -> None:
     key = "projects/keys/locations/europe-west1/keyRings/r/cryptoKeys/k"
     (refused_operator.clone / "terraform/terraform.tfvars").write_text(f'kms_key = "{key}"\n')
-    # The creation succeeds.
+    # The bucket is created, and a later request, which updates it, is refused.
     refused_operator.apis.faults = lambda call: refused(403, "denied") if call.method == "PATCH" else None
     assert refused_operator.deploy().returncode != 0
     assert refused_operator.apis.buckets.known[BUCKET].settings["encryption"] == {"defaultKmsKeyName": key}
@@ -150,7 +150,7 @@ def test_each_script_checks_the_owner_of_the_state_and_deploy_checks_policies_an
 ):
     for name in ("deploy", "key", "destroy"):
         lines = (ROOT / "infra" / "deploy" / name).read_text().splitlines()
-        # The body of a function is indented, and runs later.
+        # Indented lines do not count, because they are the bodies of functions, which run later.
         (runs, *_) = [number for number, line in enumerate(lines) if re.match(r"(\S.*)?terraform -chdir", line)]
         assert lines.index("check_owner_of_state") < runs
         checks_of_deploy = ("check_public_access", "check_ingress", "check_scheduler_region")
@@ -166,7 +166,7 @@ def test_a_policy_against_public_access_stops_the_deployment_before_the_build(op
     assert operator.state_of()["resources"] == []
 
 
-@pytest.mark.nightly  # by day, the next test names all in one error
+@pytest.mark.nightly  # by day, the next test has all policies at once, in one error
 @pytest.mark.parametrize("refusal", REFUSALS)
 def test_each_kind_of_policy_against_public_access_is_named_with_the_possible_fixes(
     checks: Checks, refusal: str

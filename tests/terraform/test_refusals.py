@@ -21,7 +21,7 @@ def bucket_entries(number: int) -> dict[str, dict[str, str]]:
 
 
 def iam(*invokers: str) -> dict[str, object]:
-    """The variables of a deployment that Cloud Run protects."""
+    """Return the variables of a deployment whose callers Cloud Run checks (auth_mode iam)."""
     return {"auth_mode": "iam", "invokers": list(invokers)}
 
 
@@ -85,14 +85,14 @@ def test_variables_at_their_limits_are_accepted(only_variables: Workspace, value
     assert planned.status == 0, planned.printed
 
 
-@pytest.mark.nightly  # plans of everything
+@pytest.mark.nightly  # takes long, because everything is planned
 @AT_LIMITS
 def test_a_deployment_with_variables_at_their_limits_is_planned(empty: Workspace, values: dict[str, object]) -> None:
     assert empty.plan(**values).status == 2
 
 
 def test_null_selects_the_default_of_a_variable(only_variables: Workspace) -> None:
-    """A module that passes an unset variable of its own on passes null."""
+    """If another module passes one of its own unset variables to this module, this module gets null."""
     assert only_variables.plan(only_variables.nulls(MODULE)).status == 0
 
 
@@ -187,14 +187,15 @@ BAD_VALUES: list[tuple[str, object, str]] = [
     ("otlp_endpoint", "http://", "starts with http:// or https://, got http://"),
     ("oauth_upstream_issuer", "accounts.google.com", "starts with https://, got accounts.google.com"),
 ]
-"""Values that are refused whatever the other variables are. One plan names the bad values of all variables."""
+"""Values that are refused whatever the other variables are: the variable, the value, and a part of the error. One plan
+contains bad values of many variables, and reports all of them."""
 
 
 TERRAFORM_FILES = sorted((ROOT / "terraform").glob("modules/*/variables*.tf"))
 
 
 def test_the_error_of_each_validation_shows_the_value() -> None:
-    """An error that excludes a certain value names this value, and the error of a secret cannot show it."""
+    """Four errors are left out: three forbid one certain value, which they name, and one is about a secret."""
     named = (
         "must not contain allUsers",
         "domain_only needs domain",
@@ -212,9 +213,9 @@ def test_the_error_of_each_validation_shows_the_value() -> None:
 
 
 def _plans() -> list[dict[str, tuple[object, str]]]:
-    """The bad values and their sentences by variable, with one value per variable in each plan.
+    """Return the variables of each plan, with the bad value and the expected sentence of each variable.
 
-    notification_channels are in plans with valid alert_emails, because Terraform does not check a variable if its
+    notification_channels and alert_emails are never bad in the same plan. Terraform does not check a variable if its
     validation names another variable that is invalid.
     """
     together = {"alert_emails", "notification_channels"}
@@ -297,7 +298,8 @@ CONTRADICTIONS: list[list[tuple[dict[str, object], str]]] = [
     [(people(who="*", namespace="user:1077"), "not begin with user:")],
     [(people(who="*", namespace="team "), "no spaces at its ends, and not begin with user:, the beginning")],
 ]
-"""Contradictory variables and the sentences that refuse them. Each list has different variables, for one plan."""
+"""Contradictory variables, and the sentences with which a plan refuses them. One plan has all contradictions of a list,
+which are about different variables."""
 
 
 @pytest.mark.parametrize("contradictions", CONTRADICTIONS, ids=lambda some: f"{len(some)} contradictions")

@@ -22,10 +22,10 @@ NOT_DEPLOYED = {"database_url", "kms_endpoint", "oauth_log_in_codes", "offline_s
                 "sqladmin_endpoint", "k_service"}  # fmt: skip
 SECRETS = {"MNEMOSYNE_DB_PASSWORD", "MNEMOSYNE_OAUTH_CLIENT_SECRET", "GEMINI_API_KEY"}
 BY_DAY = "durability.tftest.hcl"
-"""The file of the module's assertions that `make test` runs."""
+"""The only one of the module's own test files that is also run by day."""
 
 
-# Each assertion needs a plan, so all take more than a minute.
+# By day, only one file is run. Each assertion needs a plan, so all files together take more than a minute.
 @pytest.mark.parametrize(
     "file",
     [
@@ -83,7 +83,7 @@ def test_the_settings_of_each_function_are_valid_together(plan: Plan) -> None:
 
 
 def _block(plan: Plan, function: str) -> str:
-    """Return the part of the plan about a function."""
+    """Return the part of the plan's text that is about a function."""
     name = "migrate" if function == "migrate" else rf'serving\["{function}"\]'
     address = rf"google_cloudfunctions2_function\.{name}"
     match = re.search(rf"# {address} will be created(.*?)\n    }}\n", plan.text, re.DOTALL)

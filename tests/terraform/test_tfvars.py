@@ -12,14 +12,14 @@ from tests.terraform.workspace import ROOT
 
 @pytest.fixture
 def tfvars(tmp_path: Path) -> Path:
-    """The path of a missing `terraform.tfvars` next to the scripts."""
+    """The path of `terraform.tfvars` in a directory with a copy of the scripts. The file does not exist yet."""
     shutil.copytree(ROOT / "infra/deploy", tmp_path / "infra/deploy")
     (tmp_path / "terraform").mkdir()
     return tmp_path / "terraform/terraform.tfvars"
 
 
 def run(tfvars: Path, command: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a command after common.sh."""
+    """Run common.sh, and then a command in the same shell."""
     return subprocess.run(
         ["bash", "-c", f". infra/deploy/common.sh; {command}"],
         cwd=tfvars.parents[1],
@@ -42,7 +42,7 @@ def run(tfvars: Path, command: str, **environment: str) -> subprocess.CompletedP
     ],
 )
 def test_the_scripts_read_the_same_name_as_terraform(tfvars: Path, file: str, name: str) -> None:
-    """Otherwise `make deploy` and `make destroy` would work on another deployment than the file names."""
+    """If they read another name, `make deploy` and `make destroy` would change the wrong deployment."""
     tfvars.write_text(file)
     assert run(tfvars, 'printf %s "$DEPLOYMENT"').stdout == name
 

@@ -27,9 +27,10 @@ MODULE = TERRAFORM / "modules" / "mnemosyne"
 PROVIDER = Path(__file__).parent / "tfcheck" / "lib" / "provider.py"
 PROGRAM = shutil.which("terraform") or ""
 GOGC = {"GOGC": "400"}
-"""Environment of terraform: less garbage collection. Without any, page faults would take more time than it saves."""
+"""Environment variable that lets the Go program terraform collect garbage less often, which saves time. Without garbage
+collection, page faults would take more time than is saved."""
 SCHEMA = "8.7.0"
-"""The version of the provider whose schema the checker has."""
+"""Version of Google's provider. The checker has the schema of this version."""
 PROJECT = "my-project"
 
 
@@ -42,7 +43,7 @@ class Done:
 
 
 class Workspace:
-    """A working directory with its own state, and a fake cloud whose faults a test sets."""
+    """A working directory of terraform with its own state, and a fake cloud, for which a test can set faults."""
 
     def __init__(self, directory: Path, environment: Mapping[str, str] | None, *, small: bool) -> None:
         self._scratch = Path(tempfile.mkdtemp(prefix="tfcheck-")).resolve()
@@ -104,13 +105,13 @@ class Workspace:
         return Done(completed.returncode, completed.stdout)
 
     def run(self, *arguments: str, ok: bool = True) -> Done:
-        """Run terraform; with `ok`, a failure fails the test."""
+        """Run terraform. If `ok` is true, the test fails if terraform fails."""
         done = self._terraform(*arguments, "-no-color")
         assert not ok or done.status in (0, 2), done.printed
         return done
 
     def apply(self, *options: str, **variables: object) -> Done:
-        """Apply with the variables; a failure fails the test."""
+        """Apply with the variables. The test fails if the apply fails."""
         return self.run("apply", "-auto-approve", "-input=false", *options, *_variables(variables))
 
     def try_apply(self, *options: str, **variables: object) -> Done:
@@ -118,19 +119,22 @@ class Workspace:
         return self.run("apply", "-auto-approve", "-input=false", *options, *_variables(variables), ok=False)
 
     def fail(self, **messages: str) -> None:
-        """Make each apply of these resource types fail with a message; without types, none fails."""
+        """Make each later apply of these resource types fail with a message. Without arguments, no apply fails."""
         Path(self.environment["TFCHECK_FAILURES"]).write_text(json.dumps(messages))
 
     def drift(self, changes: Mapping[str, object]) -> None:
-        """Change what the cloud returns for reads, by resource type and name; None removes the resource."""
+        """Change what the fake cloud returns when Terraform reads a resource.
+
+        The keys are the type and the name of a resource. None means that the resource no longer exists.
+        """
         Path(self.environment["TFCHECK_DRIFT"]).write_text(json.dumps(changes))
 
     def answer(self, bodies: Mapping[str, str]) -> None:
-        """Set the bodies of the Internet's answers by URL; other answers are empty."""
+        """Set the bodies that HTTP requests of Terraform get as answers, by URL. All other answers are empty."""
         Path(self.environment["TFCHECK_HTTP"]).write_text(json.dumps(bodies))
 
     def restore(self, state: bytes) -> None:
-        """Return to a state of the deployment, without faults, drift, answers and changes of the source."""
+        """Set the deployment back to `state`. Remove all faults, drift, HTTP answers and changes of the source."""
         self.state.write_bytes(state)
         self.fail()
         self.drift({})
@@ -143,20 +147,20 @@ class Workspace:
         (self._functions / "main.py").write_text(f"# {comment}\n")
 
     def plan(self, *options: str, **variables: object) -> Done:
-        """Plan; the status is 0 without changes, 1 after an error, and 2 with changes."""
+        """Make a plan. The status of the result is 0 without changes, 1 after an error, and 2 with changes."""
         where = self.directory / "plan"
         arguments = ("-input=false", "-lock=false", "-detailed-exitcode", f"-out={where}")
         return self.run("plan", *arguments, *options, *_variables(variables), ok=False)
 
     def nulls(self, module: Path) -> str:
-        """The option that sets each variable of a module to null, except the variables that must be set."""
+        """Return the option of terraform that sets each variable of a module to null, except the required variables."""
         text = "\n".join(file.read_text() for file in module.glob("variables*.tf"))
         optional = re.findall(r'(?ms)^variable "(\w+)" \{\n(?:(?!^\}).)*?^  default ', text)
         (self.directory / "nulls.tfvars").write_text("".join(f"{name} = null\n" for name in optional))
         return "-var-file=nulls.tfvars"
 
     def changes(self) -> dict[str, list[str]]:
-        """The actions of the last plan by address: create, update, delete; two for a replacement."""
+        """Return the actions of the last plan by address: create, update or delete. A replacement has two actions."""
         return changes_of(self.planned())
 
     def evaluate(self, expression: str) -> Any:
@@ -245,7 +249,7 @@ def _copy(source: Path, scratch: Path) -> Path:
 
 
 def _named_types(directory: Path) -> list[str]:
-    """The types that the configuration and its modules name. Terraform decodes all served schemas at each start."""
+    """Return the types that the configuration names. Other schemas are not served: Terraform decodes all at each start."""
     manifest = directory / ".terraform" / "modules" / "modules.json"
     modules = json.loads(manifest.read_text())["Modules"] if manifest.exists() else [{"Dir": "."}]
     files = [file for module in modules for file in (directory / module["Dir"]).glob("*.tf")]
@@ -254,7 +258,7 @@ def _named_types(directory: Path) -> list[str]:
 
 
 def write_small_source(functions: Path, comment: str) -> None:
-    """Write the smallest source of an archive; another comment makes another archive.
+    """Write the smallest source that an archive can have. With another comment, the archive is different.
 
     Terraform hashes every file of the archive repeatedly, which takes more than half of a plan. test_archive.py looks
     at the real archive.
@@ -269,7 +273,7 @@ def write_small_source(functions: Path, comment: str) -> None:
 def workspace(
     directory: Path = TERRAFORM, *, environment: Mapping[str, str] | None = None, small: bool = True
 ) -> Iterator[Workspace]:
-    """A working directory until the context ends, by default with a small source of the functions.
+    """Yield a working directory, by default with a small source of the functions. It is removed when the block ends.
 
     Skips with a reason where terraform is not installed.
     """
@@ -290,6 +294,6 @@ def _variables(values: Mapping[str, object]) -> list[str]:
 
 
 def changes_of(plan: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The actions of a plan by address."""
+    """Return the actions of a plan, by the resource's address."""
     actions = {change["address"]: change["change"]["actions"] for change in plan.get("resource_changes", [])}
     return {address: value for address, value in actions.items() if value not in (["no-op"], ["read"])}

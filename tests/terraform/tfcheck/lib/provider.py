@@ -3,11 +3,11 @@
 
     provider.py TYPE...
 
-The types are those that the configuration uses. Speak plugin protocol 5. Planning marks computed attributes unknown,
-applying fills them with plausible fakes, nothing ever leaves the machine.
+TYPE is a resource type or data source that the configuration uses. The program serves Terraform's plugin protocol 5. In
+a plan, computed attributes are unknown, and an apply fills them with plausible values. Nothing leaves the machine.
 
-Terraform attaches to this one process: it would start each provider several times in each run. The process prints the
-value of TF_REATTACH_PROVIDERS and ends when its standard input is closed.
+Terraform attaches to this one process. Otherwise it would start each provider several times in each run. The process
+prints the value of TF_REATTACH_PROVIDERS for Terraform, and ends when its standard input is closed.
 """
 import json
 import os
@@ -276,7 +276,8 @@ class Provider:
         if not self.google:
             utility.apply(tname, planned)
         failure = told("TFCHECK_FAILURES").get(tname)
-        # As the real provider's SDK: what failed after its request was accepted is in the state, and tainted if it is new.
+        # As with the real provider's SDK: if a resource failed after its request was accepted, it is in the state, and
+        # it is marked as tainted if it is new.
         error = diag(3, failure) if failure else b""
         return f_bytes(1, dyn(fill_block(b, planned, ctx))) + error + f_int(4, 1)
 

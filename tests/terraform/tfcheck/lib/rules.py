@@ -35,7 +35,7 @@ def at(value, path):
 
 
 def is_set(value, path):
-    """Whether an attribute is specified. As in the plugin SDK, an empty string is, and null is not."""
+    """Whether an attribute is set. As in the plugin SDK, an empty string counts as set, and null does not."""
     return any(one not in (None, [], {}) for _, one in at(value, path))
 
 
@@ -184,7 +184,10 @@ def replacements(rule, block, prior, planned):
 
 
 def _up_to_a_list(place):
-    """A path cannot point into a set, and a block that differs is enough."""
+    """Return the path up to its first list or set.
+
+    Terraform accepts no path into a set, and it is enough to name the block that differs.
+    """
     return place[:next((i for i, step in enumerate(place) if isinstance(step, int)), len(place))]
 
 
