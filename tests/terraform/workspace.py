@@ -249,7 +249,7 @@ def _copy(source: Path, scratch: Path) -> Path:
 
 
 def _named_types(directory: Path) -> list[str]:
-    """Return the types that the configuration names. Other schemas are not served: Terraform decodes all at each start."""
+    """Return the types that the configuration names. Terraform decodes each served schema, so others are not served."""
     manifest = directory / ".terraform" / "modules" / "modules.json"
     modules = json.loads(manifest.read_text())["Modules"] if manifest.exists() else [{"Dir": "."}]
     files = [file for module in modules for file in (directory / module["Dir"]).glob("*.tf")]

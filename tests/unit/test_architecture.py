@@ -1,4 +1,4 @@
-"""The import directions between packages, and that only the settings read the environment."""
+"""Packages import each other only in the allowed directions, and only the settings read the environment."""
 
 import ast
 import re
@@ -12,8 +12,8 @@ ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "functions"
 PACKAGE = SOURCES / "mnemosyne"
 
-# Each layer is a package or module that may import itself, the leaves and the layers listed for it. A module
-# belongs to the layer with the longest matching name.
+# A layer is a package or module. Its modules may import each other, the leaves, and the layers that are listed for it
+# here. A module belongs to the layer with the longest name that is a prefix of the module's name.
 LEAVES = {"errors", "observability", "ids", "once", ""}
 PORTS = {"ports.candidates", "ports.embedder", "ports.queue", "ports.identity", "ports.services"}
 STORES = {"adapters.cloud_storage", "adapters.database.memories", "adapters.database.object_imports"}
@@ -79,7 +79,7 @@ def _imported_modules(node: ast.AST, package: str) -> Iterator[str]:
 
 
 def _imports(nodes: Iterable[ast.AST], package: str = "mnemosyne") -> set[str]:
-    """Return the modules of this project that the nodes of a source import in any way.
+    """Return the modules of this project that the nodes of a file's syntax tree import in any way.
 
     `package` is the source's package.
     """
@@ -92,7 +92,7 @@ def _is_in(module: str, layer: str) -> bool:
 
 
 def _layer(module: str) -> str:
-    """Return the layer of a module. A package that contains layers is not a layer itself."""
+    """Return the layer to which a module belongs."""
     return max(
         (layer for layer in ALLOWED.keys() | LEAVES if _is_in(module, layer)), key=len, default=f"no layer: {module}"
     )

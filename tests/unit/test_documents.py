@@ -1,4 +1,4 @@
-"""Lists in the documents are the same as in the code."""
+"""Lists in the documents are the same as the corresponding lists in the code."""
 
 import json
 import re
@@ -59,7 +59,7 @@ def test_operations_and_glossary_list_each_scope() -> None:
 
 
 def _rows(text: str) -> dict[str, str]:
-    """Return the rows of tables by the name at the beginning of the row."""
+    """Return the rows of all tables in a text, by the name at the beginning of the row."""
     return {row[1]: row[0] for row in re.finditer(r"^\| `(\w+)[`(].*$", text, re.MULTILINE)}
 
 
@@ -70,7 +70,7 @@ def _of_tools() -> tuple[dict[str, str], dict[str, str]]:
 
 
 def _code(text: str) -> set[str]:
-    """Return the words in code and in bold, which the tables of tools use for required arguments."""
+    """Return the words that are marked as code or in bold. In the tables of tools, required arguments are in bold."""
     return {word for code in re.findall(r"`[^`]+`|\*\*\w+\*\*", text) for word in re.findall(r"\w+", code)}
 
 

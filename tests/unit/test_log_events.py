@@ -1,4 +1,4 @@
-"""Log events of faults: the fields of each line, and that the runbook lists each event."""
+"""Log events of faults: each has the required fields, and the runbook lists each event."""
 
 import ast
 import re
@@ -39,7 +39,8 @@ class Source(NamedTuple):
     nodes: list[ast.AST]
 
 
-# Parsed in tests, because every worker of a test run imports this module, and parsing takes a second of CPU time.
+# The files are parsed when a test needs them, and not at import: every worker of a test run imports this module, and
+# parsing takes a second of CPU time.
 @cache
 def _sources() -> list[Source]:
     return [
@@ -162,7 +163,7 @@ def _text_of(node: ast.expr, constants: dict[str, str]) -> str:
 
 
 LOCAL = ("`mnemosyne migrate`", "`mnemosyne dev`")
-"""Commands for people without Terraform, who have no project."""
+"""Commands that need no `--project`, because they are for people who use no Terraform and thus have no project."""
 
 
 def test_a_command_in_a_next_step_is_in_the_runbook_and_names_the_project() -> None:
@@ -179,7 +180,10 @@ def test_a_command_in_a_next_step_is_in_the_runbook_and_names_the_project() -> N
 
 
 def test_a_next_step_that_needs_the_migration_runs_it() -> None:
-    """`make deploy` runs the migration only after a change of its inputs (tests/terraform/test_migration.py)."""
+    """A next step cannot rely on `make deploy` alone.
+
+    It runs the migration only after a change of its inputs (tests/terraform/test_migration.py).
+    """
     migrating = r"applies the migrations|restores the (rights|schema)|grants the role"
     steps = {place: step for place, step in _next_steps().items() if re.search(migrating, step)}
     assert len(steps) > 5
@@ -235,5 +239,5 @@ def test_a_documented_operator_command_exists_and_names_project_and_namespace() 
         assert context.params["project"] == "MY-PROJECT", command
         for option in group.params:
             if option.name == "namespace" and option.default == "default":
-                # An incident is rarely in the default namespace.
+                # The command must name the namespace, because an incident is rarely in the default namespace.
                 assert "--namespace " in command, command

@@ -1,4 +1,4 @@
-"""The number of bytes that a request logs, and that the log contains no content, query or secret."""
+"""A request logs a limited number of bytes, and the log contains no content, query or secret."""
 
 import logging
 
@@ -15,9 +15,9 @@ from tests.incidents import World
 from tests.memories import list_memories
 
 SEARCH_BYTES, INGEST_BYTES = 800, 1_500
-"""Most bytes of log lines for a search, and for a memory from the tool to the database."""
+"""Maximum bytes of all log lines for a search, and for a memory on its way from the tool to the database."""
 SECRET = "xylophone"
-"""A word of each text that users write."""
+"""A word that is in each text that users write in these tests."""
 CALLER = Principal(
     id="key:01a21766e27a",
     namespace="user:ada@example.com",

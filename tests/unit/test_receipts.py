@@ -1,4 +1,4 @@
-"""Receipts of deletions: their content, and that a changed receipt fails verification."""
+"""Receipts of deletions: their content, and the verification, which fails if a receipt was changed."""
 
 import copy
 import json

@@ -21,7 +21,8 @@ def test_the_plugin_for_claude_code_has_the_version_of_the_code() -> None:
 
 
 def test_the_readme_contains_the_server_s_name_for_the_registry() -> None:
-    """The registry looks for it in the package's description: https://github.com/modelcontextprotocol/registry."""
+    """The MCP registry searches the package's description for the name:
+    https://github.com/modelcontextprotocol/registry."""
     assert f"mcp-name: {SERVER['name']}" in (ROOT / "README.md").read_text()
 
 

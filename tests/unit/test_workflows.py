@@ -16,7 +16,7 @@ RENOVATE: dict[str, Any] = json.loads((ROOT / ".github" / "renovate.json").read_
 
 
 def test_each_action_is_pinned_to_a_commit() -> None:
-    """A tag can be moved to other code."""
+    """An action must not be named by a tag, because its owner can move the tag to other code."""
     files = [*WORKFLOWS.glob("*.yaml"), ROOT / "infra/deploy/github_actions.yaml"]
     actions = [action for file in files for action in re.findall(r"uses: *(\S+)", file.read_text())]
     assert len(actions) >= 12
@@ -83,7 +83,10 @@ def test_a_tag_of_another_version_is_not_released(tmp_path: Path, tag: str, rele
 
 @pytest.mark.parametrize(("pushes", "released"), [(1, True), (0, False)])
 def test_only_ci_of_a_push_lets_a_commit_be_released(tmp_path: Path, pushes: int, released: bool) -> None:
-    """The nightly run of the commit has passed, but it does not run the linters."""
+    """In this test, the nightly run of the commit has passed.
+
+    This is not enough, because it does not run the linters.
+    """
     (tmp_path / "gh").write_text(f'#!/bin/sh\ncase "$*" in *"--event push"*) echo {pushes} ;; *) echo 1 ;; esac\n')
     (tmp_path / "gh").chmod(0o755)
     assert (_run("CI has passed this commit", tmp_path, "v1.2.3").returncode == 0) == released

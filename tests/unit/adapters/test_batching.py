@@ -1,4 +1,4 @@
-"""Concurrent calls share one embedding call, and no caller gets another's error."""
+"""Concurrent callers share one call of the embedder, and no caller gets the error of another caller's text."""
 
 import threading
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from tests.fakes import FakeEmbedder
 
 
 class Gated(FakeEmbedder):
-    """Blocks the first call until `gate` is set, and records the size of each call."""
+    """Embedder that blocks the first call until `gate` is set, and records the number of texts of each call."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,7 +38,10 @@ class Gated(FakeEmbedder):
 
 
 def _under_load(inner: Gated, texts: list[str]) -> list[object]:
-    """Embed each text in a separate thread during another call, and return its vectors or its error."""
+    """Embed each text in a separate thread while another call is running.
+
+    Return the vectors or the error of each text.
+    """
     batching = MicroBatchingEmbedder(inner)
 
     def embed(text: str) -> object:

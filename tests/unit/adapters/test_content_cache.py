@@ -1,4 +1,4 @@
-"""Cache of stored contents: ten minutes, per namespace."""
+"""The cache of stored contents keeps an entry for ten minutes, and separates namespaces."""
 
 from mnemosyne.adapters.database.content_cache import CACHE_SECONDS, ContentCache
 from tests.fakes import request

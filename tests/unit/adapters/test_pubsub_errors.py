@@ -1,4 +1,4 @@
-"""Errors of Pub/Sub: whether the deployment or a single message is the cause."""
+"""Errors of Pub/Sub are classified: either the deployment or a single message is the cause."""
 
 from itertools import chain, repeat
 

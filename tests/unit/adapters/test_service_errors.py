@@ -37,7 +37,10 @@ def test_an_error_that_lasts_until_an_operator_acts_has_a_next_step(service: str
 
 @pytest.mark.parametrize("table", [CONNECTOR, TOPIC], ids=["Cloud SQL", "Pub/Sub"])
 def test_the_error_of_a_machine_without_google_credentials_says_how_to_log_in(table: tuple[Rule, ...]) -> None:
-    """Operators run commands with settings on their own machines, where no right of a function is missing."""
+    """Operators run commands with settings on their own machines.
+
+    There, missing credentials do not mean that a function lacks a right.
+    """
     error = str(service_errors.error(table, CREDENTIALS, "Your default credentials were not found."))
     assert error.startswith("there are no Google credentials for ")
     assert "run `gcloud auth application-default login`" in error

@@ -1,4 +1,4 @@
-"""Cache of vectors that were computed before an embedding call failed."""
+"""The cache keeps the vectors that were computed before a call of the embedding service failed."""
 
 import numpy as np
 import pytest

@@ -36,4 +36,4 @@ def test_a_question_without_an_answer_names_the_option_that_replaces_it(
     assert str(no_answer.exception) == f"standard input has no answer, so nothing was changed: {otherwise}"
     refused = CliRunner().invoke(command, [*arguments, "--project", "ours"], input="n\n")
     assert (refused.exit_code, "Aborted!" in refused.output) == (1, True)
-    assert len(operations) == 2  # the two previews
+    assert len(operations) == 2  # only the two previews, and no deletion

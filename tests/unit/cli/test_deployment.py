@@ -17,13 +17,13 @@ WITHOUT_EMAIL = jwt.encode({"sub": "1077"}, "a key of at least thirty-two bytes"
 
 
 class Called(Deployment):
-    """A deployment whose gcloud prints the given tokens, in this order, and runs the workflow in this process."""
+    """A deployment whose workflow runs in this process. gcloud prints the given tokens, one at each call."""
 
     def __init__(self, printed: list[str], ended: str = "none") -> None:
         super().__init__("a-project", "europe-west1", "mnemosyne")
         self.printed, self.ended = printed, ended
         self.received: list[str] = []
-        """The token of each operation."""
+        """The token with which each operation was called, in the order of the calls."""
         self._execute = workflow(self._run)
 
     def _run(self, action: str, arguments: Any, token: str) -> dict[str, Any]:

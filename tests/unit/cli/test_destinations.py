@@ -74,7 +74,7 @@ ROWS: list[dict[str, Any]] = [
 def test_each_wait_for_a_system_that_is_away_is_printed_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    answers = iter([None, "away", "away", None, "away"])  # the first is the check of the token
+    answers = iter([None, "away", "away", None, "away"])  # the first call only checks the token
 
     def answer(self: ToolClient, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         if problem := next(answers):

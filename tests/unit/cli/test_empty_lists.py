@@ -1,4 +1,4 @@
-"""What the operator's lists print without entries."""
+"""The output of the operator's commands that list something, if there are no entries."""
 
 from contextlib import nullcontext
 from types import SimpleNamespace

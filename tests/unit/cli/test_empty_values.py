@@ -1,4 +1,7 @@
-"""Each command refuses an empty value, which is probably an unset shell variable, before it selects more than asked."""
+"""Each command refuses an empty value, because it is probably an unset shell variable.
+
+With an empty value, a command might select more than the person has meant.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,14 +19,14 @@ ALLOWED = {
     ("redrive", "--namespace"),
     ("remember", "text"),  # the server refuses an empty text
     ("search", "query"),  # a search may have no query
-    ("lockouts", "add", "who"),  # the second argument; the last test but one tries it
+    ("lockouts", "add", "who"),  # is the second argument, which another test below tries
     ("lockouts", "remove", "who"),
 }
 TARGETS = ("--url", "--data-dir", "--project")  # tests/unit/cli/test_targets.py
 
 
 def _parameters(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Yield the words that name each parameter with a value: of the command, and the option or the argument."""
+    """Yield, for each parameter that takes a value, the words of its command and the name of the option or argument."""
     if isinstance(command, click.Group):
         for name, member in command.commands.items():
             yield from _parameters(member, (*path, name))

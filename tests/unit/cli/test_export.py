@@ -1,4 +1,4 @@
-"""`mnemosyne export --output`: the file has a complete export, or what it had before."""
+"""`mnemosyne export --output`: afterwards the file has a complete export or, after a failure, its earlier content."""
 
 import os
 from collections.abc import Iterator
@@ -71,7 +71,10 @@ def test_an_export_through_a_link_replaces_the_file_that_the_link_names(tmp_path
 
 
 def test_markdown_is_not_written_into_a_directory_with_files_of_an_earlier_export(tmp_path: Path) -> None:
-    """The file of a memory that was deleted since would stay, and an import would restore the memory."""
+    """If a memory was deleted since the earlier export, its file would stay.
+
+    An import would then restore the memory.
+    """
     (tmp_path / "2026-05-20-0123456789ab.md").write_text("deleted since")
     with pytest.raises(InvalidRequest, match=r"must be empty or new: .*; name another directory, or empty this one"):
         export._export("markdown", tmp_path, "default", {})

@@ -24,7 +24,7 @@ TARGETS = [
 
 
 class FakeSystem:
-    """A system with `memories` that the selection matches. `stop` is raised in the middle of a forgetting."""
+    """A system in which a selection matches `memories` memories. `stop` is raised in the middle of a forgetting."""
 
     def __init__(
         self, stop: BaseException | None = None, holds: Sequence[dict[str, str]] = (), memories: int = 1

@@ -43,7 +43,10 @@ FILE = Source("f")
 
 
 class FakeDestination:
-    """Store records, and return their outcomes at the second call. Known content is a duplicate; "poison" fails."""
+    """Destination that stores records, and returns their outcomes at the second call.
+
+    A content that it has already is a duplicate, and the content "poison" fails.
+    """
 
     name = "here"
     namespace = "ns"
@@ -87,7 +90,7 @@ class FakeDestination:
         return {i: self._outcome(i) for i in request_ids if i in self.requests}
 
     def _outcome(self, request_id: UUID) -> IngestStatus:
-        """The outcome of a request, the same at each call."""
+        """Return the outcome of a request. It is the same at each call."""
         if request_id not in self.ended:
             content = self.requests[request_id]
             if "poison" in content:
@@ -114,7 +117,7 @@ class FakeDestination:
 
 
 def import_files(paths: Sequence[Path], destination: Destination, journals: Sequence[Journal]) -> None:
-    """An import of several files or folders, without its report."""
+    """Import several files or folders, without the report at the end."""
     listings = {path: list_files(path, None) for path in paths}
     sources = {path: Source.at(path) for path in paths}
     import_._import(listings, sources, len(paths), destination, dict(zip(paths, journals, strict=True)))
@@ -122,7 +125,7 @@ def import_files(paths: Sequence[Path], destination: Destination, journals: Sequ
 
 @dataclass
 class Ended:
-    """The final output of an import."""
+    """The results that an import reports at its end."""
 
     states: Counter[str]
     failures: list[tuple[str, str]]
@@ -141,7 +144,7 @@ def _end(journals: list[Journal], destination: Destination) -> Ended:
 
 
 def run(items: list[Item], destination: Destination, journal: Journal, progress: Callable[[int], None]) -> Ended:
-    """An import of one file."""
+    """Import one file, and return the results."""
     try:
         run_one(items, FILE, destination, journal, progress)
     except KeyboardInterrupt:
@@ -152,7 +155,7 @@ def run(items: list[Item], destination: Destination, journal: Journal, progress:
 
 @pytest.fixture
 def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Batches of five items; at most four batches are unfinished at a time."""
+    """Make the batches of an import small: five items in a batch, and at most four unfinished batches at a time."""
     monkeypatch.setattr(importer, "BATCH_LIMIT", 5)
     monkeypatch.setattr(importer, "WINDOW", 4)
 
@@ -161,7 +164,7 @@ small_batches = pytest.mark.usefixtures("_small_batches")
 
 
 def _interrupted(items: list[Item], tmp_path: Path, after: int) -> FakeDestination:
-    """Import items to a destination that dies after it has received this number of items."""
+    """Import items to a destination that interrupts the import after it has received this number of items."""
     destination = FakeDestination(dies_after=after)
     with pytest.raises(KeyboardInterrupt):
         run(items, destination, Journal(tmp_path / "j", "here"), lambda count: None)
@@ -169,7 +172,7 @@ def _interrupted(items: list[Item], tmp_path: Path, after: int) -> FakeDestinati
 
 
 def _restarted(first: FakeDestination) -> FakeDestination:
-    """Return a destination with the requests of one that has died."""
+    """Return a new destination that has the requests which an interrupted destination has received."""
     second = FakeDestination()
     second.requests = dict(first.requests)
     return second
@@ -384,7 +387,7 @@ def test_a_damaged_journal_is_an_error_with_the_fix(tmp_path: Path) -> None:
 @small_batches
 def test_the_memory_use_of_an_import_does_not_depend_on_its_size(tmp_path: Path) -> None:
     class Forgetful(FakeDestination):
-        """Reports each record as stored, and keeps none."""
+        """Destination that reports each record as stored, but keeps no record."""
 
         def send(self, records: Sequence[Record], source: Source) -> None:
             pass
@@ -478,7 +481,7 @@ def test_an_import_of_many_files_does_not_keep_their_journals_open(tmp_path: Pat
     paths = [tmp_path / f"{number}.md" for number in range(20)]
     for path in paths:
         path.write_text(f"note {path.stem}")
-    Journal(tmp_path / "first", "here").finish()  # opens the lock file that all journals share
+    Journal(tmp_path / "first", "here").finish()  # opens the lock file of all journals, so that it is not counted below
     before = psutil.Process().num_fds()
     journals = [Journal(path, "here") for path in paths]
     assert psutil.Process().num_fds() == before
@@ -614,11 +617,11 @@ def test_a_journal_of_a_newer_version_is_refused_and_not_changed(tmp_path: Path)
 
 
 class Killed(BaseException):
-    """Stands for the end of the process."""
+    """Raised to simulate that the process was killed."""
 
 
 class Steps:
-    """Count the steps of an import, and kill it before or after one of them."""
+    """Counts the steps of an import. When `last` steps are done, it raises Killed."""
 
     def __init__(self, last: int) -> None:
         self.left = last
@@ -630,7 +633,7 @@ class Steps:
 
 
 class MortalDestination(FakeDestination):
-    """A destination that is killed before or after it accepts a record."""
+    """A destination at which the import can be killed, before or after a record is accepted."""
 
     steps = Steps(0)
 
@@ -646,7 +649,7 @@ class MortalDestination(FakeDestination):
 
 
 class MortalJournal(Journal):
-    """A journal that is killed before or after it writes."""
+    """A journal at which the import can be killed, before or after the journal writes."""
 
     def __init__(self, path: Path, steps: Steps) -> None:
         super().__init__(path, "here")
@@ -664,7 +667,7 @@ class MortalJournal(Journal):
 
 
 def _exported_items() -> list[Item]:
-    """Two batches: memories whose tags and successors are restored, a duplicate, and two kinds of failure."""
+    """Return the items of two batches: memories with tags and successors to restore, a duplicate, two failures."""
     items = [
         Item(
             f"f:{n}",

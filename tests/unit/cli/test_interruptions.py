@@ -26,7 +26,7 @@ AWAY = Unavailable("the database is not available")
 
 
 class FakeSystem:
-    """A system in which an operation of the type `stops_at` ends with `fault`."""
+    """A system in which each operation of the type `stops_at` raises `fault`. All other operations return `answer`."""
 
     def __init__(self, fault: BaseException, stops_at: type[Operation], **answer: Any) -> None:
         self._fault, self._stops_at, self._answer = fault, stops_at, answer

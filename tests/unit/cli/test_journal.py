@@ -20,7 +20,7 @@ FULL = r"import-journal cannot be written \(database or disk is full\): free spa
 def journal(tmp_path: Path) -> Journal:
     journal = Journal(tmp_path / "a.jsonl", "destination")
     journal.record(0, "contents", [NO_REQUEST], {}, [])
-    journal._database.execute("PRAGMA max_page_count = 1")  # SQLite uses the present number of pages instead
+    journal._database.execute("PRAGMA max_page_count = 1")  # SQLite then sets the limit to the present size
     return journal
 
 

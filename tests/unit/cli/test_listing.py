@@ -416,7 +416,7 @@ def test_a_note_whose_name_is_in_another_normal_form_is_skipped_with_a_notice(tm
 
 
 def test_a_compressed_file_of_chronicles_next_to_an_uncompressed_one_is_imported(tmp_path: Path) -> None:
-    """Their records have no keys."""
+    """The records of chronicles have no keys that come from the file's name, so the two files do not conflict."""
     for number, name in enumerate(("log.txt", "log.txt.gz")):
         text = f"{START}\nTS: 2026-05-20T12:00:00Z\nBODY: entry {number}\n{END}\n".encode()
         (tmp_path / name).write_bytes(gzip.compress(text, mtime=0) if name.endswith(".gz") else text)

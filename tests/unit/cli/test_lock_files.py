@@ -16,7 +16,10 @@ def cluster(tmp_path: Path) -> Path:
 
 
 def _leave_locks(cluster: Path, name: str, *, of: Path) -> Path:
-    """Write the lock files of the killed server of the cluster `of`, and return the one of its socket."""
+    """Write lock files into `cluster`, as a killed server of the cluster `of` leaves them.
+
+    Return the lock file of the server's socket.
+    """
     sockets = cluster.parent / name
     sockets.mkdir()
     (cluster / "postmaster.pid").write_text(f"1\n{of}\n0\n5432\n{sockets}\n\n\nready\n")

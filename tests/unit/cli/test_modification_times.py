@@ -18,7 +18,10 @@ TIMES = {
 
 @pytest.fixture(params=list(TIMES.values()), ids=list(TIMES))
 def folder(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder whose files all have the time. Not every file system can store it."""
+    """A folder whose files all seem to have the tested modification time.
+
+    `Path.stat` is replaced, because not every file system can store such a time.
+    """
     real = Path.stat
 
     def stat(path: Path, **options: Any) -> os.stat_result:

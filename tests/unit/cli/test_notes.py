@@ -170,7 +170,7 @@ def test_tags_in_the_text_of_a_markdown_note_are_tags(body: str, tags: tuple[str
 @pytest.mark.parametrize("path", ["Pläne/Überblick.md", "ノート/ガイド.md", "Việt/Đà Nẵng.md.gz"])
 @pytest.mark.parametrize("body", ["# {title}\n\nText", "---\ntitle: {title}\n---\nText", "Text"])
 def test_a_file_name_of_macos_gives_the_same_note_as_on_other_systems(path: str, body: str) -> None:
-    """macOS decomposes the letters of file names."""
+    """In file names, macOS decomposes letters such as é into a letter and a combining mark."""
     title = path.rpartition("/")[2].partition(".")[0]
     data = body.format(title=title).encode()
     data = gzip.compress(data) if path.endswith(".gz") else data

@@ -30,7 +30,7 @@ def source(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def victim(tmp_path: Path) -> Path:
-    """A file that a planted link points to, and that must stay unchanged."""
+    """A file to which an attacker's link points. It must stay unchanged."""
     path = tmp_path / "victim"
     path.write_text("kept")
     return path

@@ -1,4 +1,4 @@
-"""What `mnemosyne search` prints: confidence, notes and JSON."""
+"""The output of `mnemosyne search`: confidence, notes and JSON."""
 
 import json
 import re
@@ -20,7 +20,7 @@ UNRELATED = "zeppelin gibberish quux"
 
 
 class _Client:
-    """Calls the tools within the process."""
+    """Client that calls the tools within the test's process."""
 
     def __init__(self, services: FakeServices) -> None:
         self._services = services
@@ -32,7 +32,7 @@ class _Client:
 
 @pytest.fixture
 def search(services: FakeServices, monkeypatch: pytest.MonkeyPatch) -> Search:
-    """The command, on two memories."""
+    """Function that runs the command `mnemosyne search` on two memories."""
     store_content(services.memories, "The oolong is on shelf 7.", tags=("tea", "été"))
     store_content(services.memories, "Cars are fast")
 

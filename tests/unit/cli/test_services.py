@@ -30,7 +30,7 @@ class FakeProcess:
 
 
 class Processes:
-    """Makes fake processes, and keeps them."""
+    """Creates fake processes, and keeps them in a list."""
 
     def __init__(self) -> None:
         self.made: list[FakeProcess] = []

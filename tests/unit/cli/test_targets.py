@@ -1,4 +1,4 @@
-"""Each command takes its target from the same options and environment variables, with the same rules."""
+"""Each command takes its target (the system that it uses) from the same options and environment variables."""
 
 import itertools
 import os
@@ -24,7 +24,7 @@ REACHED = {
     "--data-dir": "there is no local system in /proc/nowhere",
     "--project": "gcloud could not call the deployment",
 }
-"""The output of a command that uses the target."""
+"""A part of a command's output that shows which target the command has used, by the target's option."""
 SETTINGS = {"MNEMOSYNE_DATABASE_URL": "no-address", "MNEMOSYNE_TOPIC": "file:///nowhere"}
 NOTE = Path(__file__).parents[3] / "README.md"
 SETTINGS_READ = "MNEMOSYNE_DATABASE_URL"
@@ -98,7 +98,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         raise Unavailable(f"called {client.url}")
 
     monkeypatch.setattr(ToolClient, "call", call)
-    # Reading the arguments of all processes of the machine takes most of the time of a command.
+    # Let the machine have no processes. A command would spend most of its time on reading the arguments of all
+    # processes.
     monkeypatch.setattr(psutil, "process_iter", lambda attributes: iter(()))
     return directory
 

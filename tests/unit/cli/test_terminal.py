@@ -99,7 +99,7 @@ def test_an_export_to_a_file_or_pipe_is_in_utf_8(monkeypatch: pytest.MonkeyPatch
 def test_a_usage_error_escapes_control_characters_of_the_argument(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, arguments: list[str], attack: str
 ) -> None:
-    """The shell turns file names into arguments: `mnemosyne import *`."""
+    """A file name can become an argument, because the shell expands patterns: `mnemosyne import *`."""
     monkeypatch.setattr(main, "on_termination", lambda leave: None)
     monkeypatch.setattr(sys, "argv", ["mnemosyne", *(argument.format(attack) for argument in arguments)])
     with pytest.raises(SystemExit) as ended:

@@ -10,7 +10,7 @@ from mnemosyne.cli.terminal import on_termination
 
 
 def _handler(number: int, frame: FrameType | None) -> None:
-    """Signal handler that tests look for."""
+    """Signal handler that does nothing. Tests check whether it is installed."""
 
 
 @pytest.fixture(autouse=True)

@@ -147,7 +147,10 @@ _predicates = st.builds("{} {}".format, st.sampled_from(_VERBS), st.sampled_from
 @example("I", "runs at 80", "now works at 80")
 @example("I", "costs 50%", "now works at 50%")
 def test_each_pair_of_statements_that_the_rules_accept_gives_a_hint(subject: str, before: str, after: str) -> None:
-    """The quick tests, which save most comparisons, must not reject such a pair."""
+    """The code first makes quick checks, which save most comparisons.
+
+    They must not reject a pair that the rules accept.
+    """
     earlier, later = f"{subject} {before}", f"{subject} {after}"
     new = [statement for statement in statements(later) if statement.may_be_fact]
     is_accepted = any(states_another_value(a, b) for a in new for b in statements(earlier))

@@ -21,10 +21,10 @@ PREFIXES = {"gemini-embedding-001": "", "gemini-embedding-2": "title: none | tex
 
 
 def missing_characters(text: str, parts: Sequence[str]) -> str:
-    """Return the characters of the text, other than white space, that no chunk contains at their place."""
+    """Return the characters of the text that no chunk contains at the right position. White space does not count."""
     text, position, missing = re.sub(r"\s", "", text), 0, ""
     for chunk in (re.sub(r"\s", "", part) for part in parts):
-        # A chunk repeats the end of the one before, so it may begin earlier than that ends; it should not begin later.
+        # A chunk repeats the end of the chunk before, so it may begin before that chunk ends, but not after its end.
         at = text.rfind(chunk, 0, position + len(chunk))
         if at < 0:
             at = text.index(chunk, position)
@@ -140,7 +140,10 @@ def test_english_prose_fills_chunks_of_about_four_thousand_characters(model: str
 
 
 class Model:
-    """A model that accepts texts of at most `characters`, whatever the estimate. The vector of a text is the text."""
+    """A model that refuses texts of more than `characters` characters, whatever the estimated number of tokens is.
+
+    As the vector of a text, it returns the text.
+    """
 
     def __init__(self, characters: int) -> None:
         self.characters = characters

@@ -92,7 +92,7 @@ def test_a_date_means_the_same_as_a_number_or_as_text_and_with_or_without_hyphen
 
 
 def _is_plausible(number: int) -> bool:
-    """Whether a number is a date or a time by the definition: a stamp of digits, or an epoch from 1980 to 2099."""
+    """Whether a number can be a date or time: a stamp of digits such as 20260520, or an epoch from 1980 to 2099."""
     if any(
         datetime(1980, 1, 1, tzinfo=UTC).timestamp() * unit <= number < 4_102_444_800 * unit
         for unit in (1, 1000, 10**6)

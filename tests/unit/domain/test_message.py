@@ -500,7 +500,7 @@ KEYED = {**IN_NS, "source": "s", "key": LONG}
 def test_a_memory_is_not_stored_without_the_source_and_key_of_its_message(
     data: object, attributes: dict[str, str], error: str
 ) -> None:
-    """Its next version would be a second memory, and no deletion would find it."""
+    """Without source and key, the next version would become a second memory, and no deletion would find this memory."""
     message = _read(data, attributes)
     assert message.requests == ()
     assert _errors(message)[0].startswith(error)
@@ -529,7 +529,8 @@ def test_a_memory_without_key_or_id_keeps_its_request_id_when_forwarded_and_redr
     first = _message(batch)
     forwarded = _message(
         batch,
-        # The format of the forwarded attribute in production; the push has 2026-11-22T01:01:57.041Z.
+        # In production, this attribute has the time in another format than the push, which has
+        # 2026-11-22T01:01:57.041Z.
         {**IN_NS, "CloudPubSubDeadLetterSourceTopicPublishTime": "2026-11-22T01:01:57.041+00:00"},
         message_id="14",
         publish_time="2026-11-22T01:22:00.000Z",

@@ -16,7 +16,8 @@ from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.ids import new_id
 
 VALIDATOR = jsonschema.Draft202012Validator(message_schema())
-# A key needs a source, which may be an attribute: a schema of the data cannot express this.
+# The messages of these tests have a source in their attributes, because a key needs a source. The schema describes only
+# the data of a message, so it cannot express this rule.
 ATTRIBUTES = {"namespace": "ns", "source": "test"}
 TEXTS = [
     "tea", "é🜚", " ", "", "\x00", "a\x00b", "\u2003", "\ufeff", "\x1c", "\x85", "tea\n", "x" * 100, "x" * 101,

@@ -1,4 +1,4 @@
-"""Counts with a singular or plural noun; commands print counts only with this function."""
+"""The function `quantity` writes a count with a singular or plural noun. Commands print counts only with it."""
 
 import re
 from pathlib import Path

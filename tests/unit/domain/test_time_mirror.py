@@ -1,7 +1,7 @@
 """Expressions for past times in the tests of other libraries have the same meaning here, or differ by a convention.
 
-Microsoft's Recognizers-Text, Duckling, chrono and dateparser: the files of `tests/data/time_expressions` name theirs
-and the commits. docs/reference/time.md has the conventions.
+The libraries are Microsoft's Recognizers-Text, Duckling, chrono and dateparser. Each file in
+`tests/data/time_expressions` names its library and the commit. The conventions are in docs/reference/time.md.
 """
 
 import json

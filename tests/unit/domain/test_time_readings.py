@@ -1,4 +1,4 @@
-"""Finding the times in a question tries a bounded number of expressions."""
+"""To find the times in a question, the rules are tried on a bounded number of expressions."""
 
 import json
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ DATA = Path(__file__).parents[2] / "data"
 
 @pytest.fixture
 def readings(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """Each text that the rules were tried on."""
+    """List of the texts on which the rules were tried."""
     read: list[str] = []
     span = Grammar._span
 

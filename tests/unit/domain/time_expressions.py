@@ -62,7 +62,7 @@ UNDERSTOOD = [
 ]
 
 REFUSED = [
-    # Nothing, or not enough
+    # Nothing, or too little to name a time
     "", "   ", "\t\n", "?", ".", "12", "three", "last", "next", "this", "previous", "ago", "days ago",
     "3 ago", "ago 3 days", "last 3", "the", "of", "since", "until", "before", "after", "between", "between Monday",
     "between Monday and", "between and", "and Monday", "from to", "from Monday to", "early", "end of", "earlier",
@@ -110,7 +110,7 @@ REFUSED = [
     "someday", "whenever", "the other day", "once upon a time", "ages ago", "every Monday", "Mondays", "after lunch",
     "before the big bang", "since I was a child", "my birthday", "by Friday", "by 2025", "the middle of last week",
     "the first half of last week",
-    # A part that its whole does not have
+    # A part that the named period does not have
     "last 5 months of Q1 2025", "first month of last week", "last 2 months of last month", "first week of yesterday",
     "second Monday of yesterday", "third weekend of 2026-05-03",
     # With an additional word that has no meaning

@@ -1,4 +1,4 @@
-"""A finished push gets 204; a push to redeliver gets another status."""
+"""A push whose message is finished gets 204. A push whose message must be delivered again gets another status."""
 
 import base64
 import json
@@ -100,7 +100,7 @@ def test_an_invalid_namespace_is_a_permanent_failure(client: TestClient, service
 def test_an_unreadable_message_is_kept_under_its_message_id_and_counted(
     client: TestClient, services: FakeServices
 ) -> None:
-    for _ in range(2):  # redelivered, it is kept once
+    for _ in range(2):  # the message is delivered twice, and kept once
         assert client.post("/", json=_envelope(b"not json", {"namespace": "ns"})).status_code == 204
     (dead_letter,) = services.memories.dead_letters(100)
     assert (dead_letter.message_id, dead_letter.data, dead_letter.has_unreported_part) == ("1", b"not json", True)

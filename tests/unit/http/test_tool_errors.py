@@ -1,4 +1,4 @@
-"""Each tool error has a code in `_meta`, in both protocol versions, and the command line decides by this code."""
+"""Each tool error has a code in `_meta`, in both protocol versions. The command line decides by this code."""
 
 import json
 from collections.abc import Iterator

@@ -74,7 +74,7 @@ def test_tests_install_the_developers_tools_after_make_dev(tmp_path: Path) -> No
 
 
 def _dry_run(directory: Path, *arguments: str, stamps: list[str]) -> list[str]:
-    """Return the commands that make would run after these installations."""
+    """Return the commands that make would run if these stamps (files that record an installation) existed."""
     for name in ("Makefile", "pyproject.toml", "requirements.lock", "requirements-local.lock"):
         shutil.copy(ROOT / name, directory)
     for name in ("functions/requirements.txt", "infra/installer.lock"):

@@ -13,7 +13,10 @@ from infra.benchmarks.replay import try_weights
 
 
 def _recorded(question: str, relevant: str) -> dict[str, object]:
-    """Three memories: the first has the best cosine, the others begin with the speaker in the question."""
+    """Return a recorded question with three memories.
+
+    The first memory has the best cosine. The others begin with the name of the speaker whom the question names.
+    """
     rows = [
         ["a", 0, None, 0.5, 0.9, 1.0, None, None, True, 0, None, None, False],
         ["b", 0, None, 0.5, 0.8, 1.0, "Ada", None, True, 0, None, None, False],

@@ -36,7 +36,7 @@ def test_a_request_id_is_derived_from_the_record_s_version() -> None:
 
 
 def _looked_up(services: FakeServices, queued: CallToolResult) -> dict[str, Any] | None:
-    """Return the answer that a call with `wait` would get now; None if there is no outcome yet."""
+    """Return the answer that a call with `wait` would get now. Return None if the request has no outcome yet."""
     assert ingest_memory.outcome and queued.structured_content
     reply = ingest_memory.outcome(queued.structured_content, CALLER, services)
     return reply.result.model_dump(mode="json") if reply else None

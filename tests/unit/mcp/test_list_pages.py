@@ -92,7 +92,7 @@ def test_a_cursor_is_accepted_with_and_without_its_padding(services: FakeService
     assert len(answer_of(services, "list_memories", cursor=cursor + padding)["memories"]) == 1
 
 
-@pytest.mark.parametrize("missing", [1, 2, 3, 4, 10, 11])  # 11 characters are the whole hash
+@pytest.mark.parametrize("missing", [1, 2, 3, 4, 10, 11])  # 11 characters are the whole hash at the cursor's end
 def test_the_error_about_a_shortened_cursor_does_not_name_the_filters(services: FakeServices, missing: int) -> None:
     store_contents(services.memories, *(f"memory {n}" for n in range(3)))
     cursor = answer_of(services, "list_memories", limit=2)["next_cursor"]

@@ -15,7 +15,10 @@ QUERY = "how to restart the gateway"
 
 @pytest.fixture
 def rated(services: FakeServices) -> FakeServices:
-    """A rejected memory that is closest to the query, a helpful one, and one about another subject."""
+    """Services with three memories.
+
+    One is closest to the query, but was rated as wrong. One was rated as helpful, and one is about another subject.
+    """
     rejected = store_content(services.memories, "Restart the gateway with kill -9")
     helpful = store_content(services.memories, "Restart the gateway with systemctl, then look at its log")
     store_content(services.memories, "Cars are fast")

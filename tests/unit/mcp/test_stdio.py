@@ -33,6 +33,6 @@ def test_the_sdk_can_parse_each_line() -> None:
 
 
 def test_a_byte_order_mark_is_ignored() -> None:
-    """Windows PowerShell writes one before the text that it sends to a program."""
+    """Windows PowerShell writes a byte order mark before the text that it sends to a program."""
     (line,) = _lines("\ufeff" + CALL % "{}")
     assert json.loads(line)["id"] == 1

@@ -14,7 +14,7 @@ ADA, BOB = (Principal(id=name, namespace=name, scopes=frozenset({Scope.READ})) f
 
 
 async def _wait_for_turn(limiter: ThreadLimiter, clock: StoppedClock, seconds: float) -> None:
-    """Run a call that takes this long on the fake clock."""
+    """Run a call that takes `seconds` seconds on the fake clock."""
 
     def pass_by() -> None:
         clock.now += seconds

@@ -20,7 +20,7 @@ def _local(zone: str, text: str) -> datetime:
 
 
 def _store_edges(services: FakeServices, zone: str) -> None:
-    """Store memories of the first and last minutes of yesterday and of last week in the zone, and just outside."""
+    """Store memories just within and just outside of yesterday and of last week in the zone."""
     services.clock = lambda: NOW  # type: ignore[method-assign]
     times = {
         "day before": "2026-10-31T23:59", "day first": "2026-11-01T00:00", "day last": "2026-11-01T23:59",

@@ -1,4 +1,4 @@
-"""Units of the rate limit that a tool call costs in addition to the request itself."""
+"""The units of the rate limit that a tool call costs, in addition to the units of its request."""
 
 from typing import Any
 

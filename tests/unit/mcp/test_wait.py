@@ -16,7 +16,10 @@ from tests.fakes import FakeServices
 
 
 def _waited(seconds: float, *looks: Reply | Exception | None) -> tuple[Reply | None, int]:
-    """Return the answer and the number of polls. Polls after the last given one get the same answer."""
+    """Wait for an outcome. Return the answer and the number of polls.
+
+    `looks` has the result of each poll. All polls after these get the last result again.
+    """
     calls = 0
 
     def look(accepted: Any, principal: Principal, services: Any) -> Reply | None:

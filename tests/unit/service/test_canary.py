@@ -66,7 +66,7 @@ def test_a_memory_that_is_not_stored_in_time_is_named_with_the_last_error(servic
 def test_a_degraded_search_fails_the_check(system: FakeServices) -> None:
     queue = system.queue
     assert isinstance(queue, DeliveringQueue)
-    system.embedder = FakeEmbedder()  # ingest keeps the former embedder, so only the search fails
+    system.embedder = FakeEmbedder()  # `ingest` has kept the earlier embedder, so only the search fails
     system.embedder.fault = Broken("the model may not be used", next_step="grant the role")
     assert check_canary(system).seen == "search: searched by words only: the model may not be used"
 

@@ -1,4 +1,7 @@
-"""The function `dead_letter` gives a message up if the message itself fails there, whatever the texts of the errors."""
+"""`dead_letter` gives a message up if the message itself is the cause of a failure.
+
+The texts of errors do not matter.
+"""
 
 import json
 from collections.abc import Sequence

@@ -27,14 +27,17 @@ from tests.waiting import wait_until
 
 
 class _Work:
-    """Records the contents of each call; the first call blocks until the test releases it."""
+    """The work of the group commit.
+
+    It records the contents of each call. The first call waits until the test releases it.
+    """
 
     def __init__(self) -> None:
         self.calls: list[list[str]] = []
         self.poison: Exception = ItemUnavailable("poison")
-        """Raised for one item."""
+        """Raised if the item "poison" is among the items of a call."""
         self.fault: Exception | None = None
-        """Raised for every item after the first call."""
+        """Raised by every call after the first, if it is set."""
         self.first_may_end = threading.Event()
         self.commit: GroupCommit[list[str]] = GroupCommit()
         self.threads = ThreadPoolExecutor(200)
@@ -51,7 +54,7 @@ class _Work:
         return contents
 
     def arrive(self, *requests: IngestRequest, namespace: str = "ns") -> "Future[list[str]]":
-        """Store one message in a separate thread; it is in the queue when this returns."""
+        """Store one message in a separate thread. Return when the message is in the queue of the group commit."""
         before = self._arrived(namespace)
         future = self.threads.submit(self.store, *requests, namespace=namespace)
         wait_until(lambda: future.done() or self._arrived(namespace) > before, "the message has taken its place")

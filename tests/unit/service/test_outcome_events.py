@@ -51,7 +51,7 @@ def test_a_failure_with_the_first_error_after_another_one_has_another_event_id(
     services: FakeServices, topic: FakeOutcomes
 ) -> None:
     request_id = str(new_id())
-    for number, content in enumerate(["", " ", "", ""]):  # the last failure repeats the outcome, and makes no event
+    for number, content in enumerate(["", " ", "", ""]):  # the last failure repeats an outcome, so it causes no event
         _deliver(services, {"request_id": request_id, "content": content}, message_id=str(number))
     assert len(_ids(topic)) == len(set(_ids(topic))) == 3
 

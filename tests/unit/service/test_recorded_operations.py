@@ -14,7 +14,7 @@ from mnemosyne.domain.outcome import OutcomeCursor
 
 
 def _recorded(operation: Operation, monkeypatch: pytest.MonkeyPatch, answer: dict[str, Any]) -> list[Any]:
-    """Run an operation with this answer, and return what the audit trail has."""
+    """Run an operation that returns this answer. Return the events in the audit trail."""
     recorded: list[Any] = []
     monkeypatch.setattr(type(operation), "run", lambda self, operator: answer)
     operator: Any = SimpleNamespace(audit=SimpleNamespace(record=recorded.append))

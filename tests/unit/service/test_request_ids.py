@@ -55,7 +55,10 @@ def _push(
     is_late: bool = False,
     published: timedelta = timedelta(minutes=1),
 ) -> None:
-    """Deliver a message that was published `published` from now, so by default after all earlier outcomes."""
+    """Deliver a message that was published at the time now + `published`.
+
+    By default, this is after all earlier outcomes.
+    """
     body = records[0] if len(records) == 1 else {"memories": records}
     message = Published(
         message_id=str(number),

@@ -1,4 +1,4 @@
-"""The results of a search, made from the store's candidates."""
+"""The results of a search, which are computed from the candidates that the store returns."""
 
 import pytest
 

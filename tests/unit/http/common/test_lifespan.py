@@ -32,7 +32,7 @@ class Server:
         self.arrived = asyncio.Event()
         self.released = asyncio.Event()
         self.told_to_stop: list[bool] = []
-        """For each time, whether the app's lifespan was open."""
+        """For each time that the server was told to stop: whether the app's lifespan was still open."""
         self._stopped = asyncio.Event()
         signal.signal(signal.SIGTERM, self._stop)
         self._hosted = LifespanApp(self._build, **hosted)
@@ -86,7 +86,7 @@ class Server:
         return answer
 
     async def stopped(self) -> None:
-        """Return after the server has received the stop signal."""
+        """Wait until the server has received the signal to stop."""
         await self._stopped.wait()
 
     def _stop(self, *_: object) -> None:
@@ -95,7 +95,7 @@ class Server:
 
 
 class Answer:
-    """Messages of one response."""
+    """The ASGI messages of one response."""
 
     def __init__(self) -> None:
         self.status = 0

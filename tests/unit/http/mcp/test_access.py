@@ -158,7 +158,8 @@ def test_a_key_that_cannot_be_checked_gets_503_and_not_401(opened: Callable[...,
 def test_a_missing_scope_is_403_with_a_challenge_for_it_and_the_present_scopes(
     opened: Callable[..., TestClient], services: FakeServices, token: str, tool: str, arguments: Any
 ) -> None:
-    # Clients then request only the scopes of the challenge: RFC 6750, section 3.1.
+    # The challenge must also name the scopes that the token has, because clients then request only the scopes of the
+    # challenge: RFC 6750, section 3.1.
     response = _call(opened(), token, tool, arguments)
     assert response.status_code == 403
     assert 'Bearer scope="read write"' in response.headers["www-authenticate"]
@@ -275,7 +276,7 @@ def test_a_token_bucket_refills_at_its_rate() -> None:
 
 
 def test_a_request_that_costs_more_than_the_budget_is_served_only_when_the_budget_is_full(clock: StoppedClock) -> None:
-    """Charges in the order of the middleware: the request, its bytes, then its tool calls."""
+    """The test spends units in the order of the middleware: for the request, its bytes, and its tool calls."""
     budgets = Budgets(600)
 
     def served(after: float) -> int:

@@ -1,4 +1,4 @@
-"""A single exchange gets the response that the SDK's own transport gives."""
+"""A single request and its response (an exchange) get the same answer as with the SDK's own transport."""
 
 import json
 from collections.abc import Iterator
@@ -112,7 +112,8 @@ def test_headers_that_contradict_the_request_are_rejected_as_by_the_sdk(
 def test_a_request_in_another_revision_than_its_header_is_rejected(
     clients: tuple[TestClient, TestClient], header: str | None, version: str | None, accept: str, batch: bool
 ) -> None:
-    # Earlier, the request was served in the revision of the header, so a deletion did not ask the user.
+    # In earlier versions, such a request was served in the revision of the header. A deletion then did not ask the
+    # user.
     meta = _meta("2026-07-28") | {PROTOCOL_VERSION_META_KEY: version}
     params = {"name": "delete_memory", "arguments": {"id": "x"}, "_meta": meta}
     posted = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}

@@ -41,7 +41,7 @@ def test_null_params_of_a_notification_are_treated_as_absent(client: TestClient,
 
 
 def test_a_byte_order_mark_is_ignored(client: TestClient) -> None:
-    """Windows PowerShell writes one into files, which users then send with curl."""
+    """Windows PowerShell writes a byte order mark into files, which users then send with curl."""
     assert "result" in post(client, b"\xef\xbb\xbf" + json.dumps(LIST).encode()).json()
 
 
@@ -226,7 +226,7 @@ def test_the_case_of_the_host_is_ignored(client: TestClient) -> None:
 
 @pytest.mark.parametrize("origin", [None, "https://testserver"])
 def test_the_default_port_of_https_in_the_host_is_ignored(client: TestClient, origin: str | None) -> None:
-    """Go's HTTP client sends it if its URL has the port, and nginx with `$host:$server_port`."""
+    """Go's HTTP client sends the default port if its URL has it. nginx sends it with `$host:$server_port`."""
     headers = {"Host": "testserver:443"} | ({"Origin": origin} if origin else {})
     assert post(client, LIST, **headers).status_code == 200
 

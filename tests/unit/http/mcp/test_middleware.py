@@ -265,7 +265,7 @@ def test_deep_health_shows_its_findings_to_operators_only(monkeypatch: pytest.Mo
 
 
 def test_concurrent_requests_for_deep_health_share_one_check() -> None:
-    """Otherwise one principal could take all database connections with them."""
+    """If each request made its own check, one principal could use up all database connections."""
     runs: list[None] = []
 
     def examine() -> list[Check]:
