@@ -1,4 +1,5 @@
-// Dates west of Greenwich. The zone is set before the modules make their formats.
+// Dates in a time zone west of Greenwich. The zone is set before the modules are imported, because they then create
+// their date formats.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 

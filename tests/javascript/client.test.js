@@ -8,7 +8,7 @@ const failure = (error, text = "x") => json({ result: { isError: true, content: 
   "mnemosyne/error": error,
 } } });
 
-// A client that is given the answers one after another, and the requests and pauses that it made.
+// Returns a client that gets these answers one after another, and an object with the requests and pauses that it makes.
 function clientOf(...answers) {
   const made = { requests: [], pauses: [] };
   const client = new Client({

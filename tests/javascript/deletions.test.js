@@ -29,7 +29,7 @@ test("deleting a memory again does not end its wait", async (t) => {
   deleteLater([cup]);
   await new Promise(setImmediate);
   assert.deepEqual(sent, [], "Undo is still possible");
-  deleteLater([pot, cup]); // the message about the pot replaces the first one
+  deleteLater([pot, cup]); // its message replaces the message about tea and cup, so their deletion is final
   await new Promise(setImmediate);
   assert.deepEqual([sent, [...deletedIds.get()]], [["tea", "cup"], ["tea", "cup", "pot"]]);
 });

@@ -80,7 +80,7 @@ for (const [name, reason] of EMPTY) {
 }
 test("the name without .gz", () => assert.equal(plainName("a.JSONL.GZ"), "a.JSONL"));
 
-// A server that stores each line whose content is new. `fail` may throw for a call.
+// Returns a fake server that stores each imported line. `fail` is called for each call, and can throw an error.
 function serverOf(fail = () => {}) {
   const calls = [];
   const callTool = async (name, args) => {
@@ -214,7 +214,7 @@ test("all files of a dropped folder are collected, except those of hidden folder
   assert.equal(inFolders.length, 6000);
 });
 
-// A file that the person chose with a folder, and the same file in a folder that the person dropped.
+// Returns the same file twice: as it is if a person chooses its folder, and as it is if a person drops its folder.
 async function inFolder(path) {
   const chosen = fileOf(path.split("/").at(-1), "{}\n");
   Object.defineProperty(chosen, "webkitRelativePath", { value: path });

@@ -1,4 +1,4 @@
-// Log-ins at the authorization server: the window, its answers, and the renewal of the access token.
+// Log-ins at the authorization server: the window in which a person logs in, its results, and the renewal of the token.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { renew, start } from "../../functions/mnemosyne/http/console/static/account.js";
@@ -8,7 +8,7 @@ import { client } from "../../functions/mnemosyne/http/console/static/mcp.js";
 const SERVER = { token_endpoint: "https://auth.example/token", registration_endpoint: "https://auth.example/register" };
 const tokens = (number) => ({ access_token: `access ${number}`, refresh_token: `refresh ${number}`, expires_in: 3600 });
 
-// Give `fetch` the answers one after another. An answer may be an error.
+// Let `fetch` return these answers one after another. If an answer is an error, `fetch` throws it.
 function answer(context, ...answers) {
   context.mock.method(globalThis, "fetch", async () => {
     const next = answers.shift();

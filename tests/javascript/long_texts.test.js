@@ -1,5 +1,5 @@
-// Texts of the most characters that the page formats. Each is read in less than a second; with a pattern that goes
-// back over a run of characters, it would take minutes, and the tab would not respond.
+// Texts with the maximum number of characters that the page formats. Each is parsed in less than a second. If a regular
+// expression backtracked over a long run of characters, this would take minutes, and the tab would not respond.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import vm from "node:vm";

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { parseMarkdown } from "../../functions/mnemosyne/http/console/static/markdown.js";
 import { parseInline, safeAddress } from "../../functions/mnemosyne/http/console/static/markdown_inline.js";
 
-// A tree in short form: ["p", "text", ["em", "text"]].
+// Returns a tree of elements in a short form, such as ["p", "text", ["em", "text"]].
 const short = (node) => (typeof node === "string" ? node : [node.tag, ...node.children.map(short)]);
 const blocks = (text) => parseMarkdown(text).map(short);
 

@@ -1,4 +1,4 @@
-// Values that the form of a memory sends again after an earlier save.
+// The values that the form of a memory sends if the person saves it again after an earlier save.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { changesOf, labelsOf, tagChangesOf } from "../../functions/mnemosyne/http/console/static/edit.js";

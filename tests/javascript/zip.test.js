@@ -15,7 +15,7 @@ test("a zip file of more than 65,535 files has their number in a record of ZIP64
   const bytes = Buffer.concat(ending(70_000, 5, 9));
   assert.equal(bytes.readUInt32LE(0), 0x06064b50);
   assert.equal(bytes.readBigUInt64LE(32), 70_000n);
-  assert.equal(bytes.readBigUInt64LE(56 + 8), 14n); // the locator has the place of this record
+  assert.equal(bytes.readBigUInt64LE(56 + 8), 14n); // the locator has the position of the ZIP64 record in the file
   assert.equal(bytes.readUInt16LE(bytes.length - 12), 0xffff);
   assert.equal(Buffer.concat(ending(65_534, 5, 9)).length, 22);
 });

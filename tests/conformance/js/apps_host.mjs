@@ -2,7 +2,8 @@
 import { AppBridge, getToolUiResourceUri, PostMessageTransport } from "@modelcontextprotocol/ext-apps/app-bridge";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 
-// What a host puts before a view that names no domain: specification 2026-01-26, "Content Security Policy".
+// The Content-Security-Policy that a host sets for a view that names no domains. Source: the specification of MCP Apps,
+// 2026-01-26, section "Content Security Policy".
 const POLICY = [
   "default-src 'none'", "script-src 'self' 'unsafe-inline'", "style-src 'self' 'unsafe-inline'", "img-src 'self' data:",
   "connect-src 'none'",
@@ -25,7 +26,7 @@ async function main() {
   const frame = document.querySelector("iframe");
   const bridge = new AppBridge(client, { name: "host", version: "1" }, { serverTools: {}, openLinks: {}, logging: {} },
     { hostContext: { theme: asked.get("theme") ?? "light" } });
-  // As the official basic-host does: an animation of 300 ms, in which every frame resizes the view.
+  // Resize the frame of the view in an animation of 300 ms, as the official basic-host does.
   bridge.onsizechange = ({ width, height }) => {
     window.seen.sizes.push(height);
     window.seen.width = width;

@@ -1,4 +1,4 @@
-// The steps of clients/steps.py with JavaScript's clients: node frameworks.mjs NAME URL, with a name of those below.
+// Runs the steps of clients/steps.py with a client in JavaScript: node frameworks.mjs NAME URL. The names are below.
 import { execFile } from "node:child_process";
 import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";

@@ -1,6 +1,6 @@
-// The TypeScript SDK's own OAuth client, from an address to a memory.
-// node oauth.mjs 1|2 URL, with the SDK's major version.
-// It prints what a person has to open, a line `OPEN address`, and in the end one line of JSON.
+// Logs in with the TypeScript SDK's own OAuth client, and stores a memory: node oauth.mjs 1|2 URL
+// The first argument is the major version of the SDK. The program prints a line `OPEN address` with the address that
+// the person opens in a browser. At the end it prints one line of JSON with the results.
 import { createServer } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 

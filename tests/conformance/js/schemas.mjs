@@ -1,4 +1,5 @@
-// Convert the schemas of every tool as strict validators and Vercel's AI SDK want them; prints how many.
+// Converts the schemas of every tool with a strict validator and with zod, as Vercel's AI SDK does. Prints the number
+// of tools.
 // Usage: node schemas.mjs URL
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import Ajv2020 from "ajv/dist/2020.js";
@@ -12,7 +13,7 @@ for (const tool of tools) {
   for (const schema of [tool.inputSchema, tool.outputSchema]) ajv.compile(schema);
   const parsed = z.fromJSONSchema(tool.inputSchema);
   if ("limit" in tool.inputSchema.properties) {
-    // The bounds are there for a model's own validator too.
+    // The converted schema must keep the bounds of a number, so that a client's validator refuses values beyond them.
     const args = { query: "tea", limit: 1000 };
     if (parsed.safeParse(args).success) throw new Error(`${tool.name}: zod lets limit 1000 through`);
   }

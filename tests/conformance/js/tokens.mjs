@@ -1,4 +1,4 @@
-// How many tokens of o200k_base each line of JSON on standard input has.
+// Prints the number of tokens (by the tokenizer o200k_base) of each line of JSON on standard input.
 import { createInterface } from "node:readline";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
 
