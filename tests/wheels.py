@@ -63,7 +63,7 @@ class Installed:
         )
 
     def pip(self, *arguments: str | Path) -> None:
-        """Run the pip of the tests on this environment, which has no pip."""
+        """Run the tests' pip on this environment, which has no pip of its own."""
         python = self.bin / "python"
         pip: list[str | Path] = [sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check"]
         completed = subprocess.run([*pip, *arguments], cwd=self.home, capture_output=True, text=True)

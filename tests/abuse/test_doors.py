@@ -367,7 +367,10 @@ def test_an_unavailable_client_document_is_not_fetched_again_at_once(server: Aut
 def test_an_unreachable_client_document_is_reported_to_the_person_and_not_to_the_operator(
     server: AuthServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Otherwise anybody could raise the operator's alert on 5xx answers, and the person would blame this server."""
+    """The answer must not be a 5xx. Otherwise anybody could set off the operator's alert on 5xx answers.
+
+    The person would also believe that this server is faulty.
+    """
 
     async def away(client_id: str, address: str) -> bytes:
         raise Unavailable(f"the metadata document {client_id} cannot be fetched (NXDOMAIN): try again in a minute")

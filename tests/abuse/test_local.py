@@ -78,7 +78,7 @@ def test_concurrent_first_starts_on_a_machine_all_find_the_server_s_user() -> No
 
 
 def test_a_killed_first_start_does_not_prevent_the_next_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A killed `initdb` leaves an incomplete database cluster."""
+    """If `initdb` is killed, it leaves an incomplete database cluster, which the next start must replace."""
     directory = DataDir.at(str(tmp_path))
 
     def killed(command: Sequence[str], **options: Any) -> Any:

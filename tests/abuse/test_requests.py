@@ -255,7 +255,7 @@ def test_trailers_are_rejected(opened: Any, services: Any) -> None:
 
 
 def test_headers_that_are_added_during_the_body_are_treated_as_trailers(app_of: Any, services: Any) -> None:
-    """Uvicorn's parser appends trailers to the list of headers."""
+    """Uvicorn's parser appends trailers (headers after the body) to the list of headers while the body is read."""
 
     async def send_with_trailers() -> int:
         scope = _scope(headers(Host="testserver"))

@@ -267,7 +267,7 @@ def test_export_files_and_lists_of_failures_are_readable_by_their_owner_only(
 
 
 def test_a_sexagesimal_number_in_a_note_is_read_as_text(tmp_path: Path) -> None:
-    """YAML 1.1 reads 12:30:45 as 45045, with a multiplication for each colon: 500,000 colons would take seconds."""
+    """YAML 1.1 reads 12:30:45 as the number 45045, and multiplies at each colon. 500,000 colons would take seconds."""
     path = tmp_path / "times.md"
     colons = ":1" * 10_000
     path.write_text(

@@ -20,7 +20,7 @@ def test_a_working_server_passes_and_no_memory_is_left(dev: DevServer) -> None:
 
 
 def test_the_program_needs_the_standard_library_only(dev: DevServer) -> None:
-    """`-I -S` leaves out every installed package and the repository's own modules."""
+    """Python's options `-I -S` make all installed packages and the repository's modules unavailable."""
     command = [sys.executable, "-I", "-S", str(ROOT / "infra/smoke.py"), dev.url]
     completed = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert completed.returncode == 0, completed.stderr

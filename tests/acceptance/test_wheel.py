@@ -81,8 +81,7 @@ def test_the_command_is_also_installed_under_the_distribution_s_name(installed: 
 
 
 def test_the_files_that_the_container_copies_exist_and_start_the_functions(tmp_path: Path) -> None:
-    """A program that builds images is not needed: the test copies the files and starts the functions framework
-    itself."""
+    """The test builds no container image. It copies the files itself, and starts the functions framework."""
     definition = (ROOT / "Containerfile").read_text()
     copies = re.findall(r"(?m)^COPY (\S+) (\S+)$", definition)
     assert len(copies) == 3

@@ -101,7 +101,7 @@ def test_a_memory_expires_after_the_ttl_of_its_custom_metadata(adk: list[str | P
 
 
 def test_the_service_is_found_by_its_uri(adk: list[str | Path]) -> None:
-    """`adk web --memory_service_uri=mnemosyne://…` finds the service in ADK's registry."""
+    """The command `adk web --memory_service_uri=mnemosyne://…` looks for the service in ADK's registry."""
     script = (
         "from google.adk.cli.service_registry import get_service_registry as registry\n"
         "from mnemosyne_adk import MnemosyneMemoryService as Service\n"

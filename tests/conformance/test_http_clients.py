@@ -90,7 +90,7 @@ NO_HTTP = {"https": TLS_HELLO, "one byte": b"\x16", "json": LIST.encode() + b"\n
 
 @pytest.mark.parametrize("sent", NO_HTTP.values(), ids=NO_HTTP)
 def test_what_is_not_http_is_refused_instead_of_awaiting_the_end_of_a_request(dev: DevServer, sent: bytes) -> None:
-    """A client with `https://` in its configuration gets an error of TLS, instead of a timeout."""
+    """A client that is configured with `https://` instead of `http://` thus gets a TLS error, and not a timeout."""
     with socket.create_connection(("127.0.0.1", dev.port), timeout=30) as connection:
         connection.sendall(sent)
         assert connection.recv(65536).startswith(b"HTTP/1.1 400")

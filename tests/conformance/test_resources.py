@@ -105,7 +105,10 @@ def test_the_server_shows_its_icon_and_its_website(dev: DevServer, mode: str) ->
 
 
 def test_answers_name_the_server_without_its_icons(dev: DevServer) -> None:
-    """A client of 2026-07-28 finds `serverInfo` in every answer: https://modelcontextprotocol.io/specification."""
+    """In the revision 2026-07-28, every answer contains `serverInfo`, which would be large with the icons.
+
+    https://modelcontextprotocol.io/specification
+    """
     meta = {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "0"},

@@ -68,7 +68,7 @@ class OpenPage(NamedTuple):
 
 @pytest.fixture(scope="module", params=PAGES)
 def opened(request: pytest.FixtureRequest, system: DevServer, site: str, themed: tuple[Chromium, str]) -> OpenPage:
-    """Each page. Reports of the browser about earlier pages are left out."""
+    """Open each page of the console, one after another. The browser's reports about earlier pages are discarded."""
     browser, theme = themed
     browser.console()
     set_width(browser, 1280)

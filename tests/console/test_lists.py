@@ -247,7 +247,7 @@ def test_the_expiry_and_the_pin_of_a_memory_are_edited(site: str, browser: Chrom
 def test_a_change_of_tags_keeps_tags_that_were_added_after_the_page_was_opened(
     site: str, browser: Chromium, system: DevServer
 ) -> None:
-    """The other tag comes from another tab of the console, or from an agent."""
+    """Another tab of the console, or an agent, may add a tag while the page is open."""
     id_ = system.outcome(system.ingest("A hive stands by the wall.", tags=["bees", "wall"]))["memory_id"]
     browser.open(f"{site}/memories/{id_}")
     remove = find(browser, "[aria-label='Remove wall']")

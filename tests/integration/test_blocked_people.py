@@ -133,7 +133,7 @@ def test_a_code_of_a_blocked_person_gives_no_tokens(company: Company) -> None:
 
 
 def test_a_grant_stored_after_the_block_is_not_accepted(company: Company, owner: Connection) -> None:
-    """A request in progress during the block can store such a grant."""
+    """Such a grant can be stored by a request that was in progress when the operator blocked the person."""
     tokens = company.tokens(EVE)
     company.lockouts.add("person", "eve@example.com")
     owner.run("UPDATE oauth_grants SET revoked_at = NULL")

@@ -111,7 +111,7 @@ def test_dead_letters_are_listed_shown_redriven_and_dropped(deployment: Deployme
 def test_memories_are_exported_and_outcomes_listed_without_a_trace_in_google_s_logs(
     deployment: Deployment, store: MemoryStore
 ) -> None:
-    """Requests and answers are encrypted."""
+    """The requests and answers of the operations are encrypted, so Google's logs do not contain the memories."""
     store_contents(store, "tea", "coffee " * 3_000)
     of = ("--namespace", store.namespace)
     exported = deployment.command("export", *of)

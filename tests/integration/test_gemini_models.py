@@ -97,7 +97,7 @@ def test_requests_to_vertex_ai_disable_truncation_for_one_text_and_for_several(
 def test_a_text_that_the_service_rejects_as_too_long_is_stored_in_more_chunks(
     gemini: GeminiServer, model: str, density: float
 ) -> None:
-    """The fake model counts more tokens than the estimate."""
+    """In this test, the fake model counts more tokens than Mnemosyne has estimated."""
     gemini.tokens = lambda texts: [int(density * len(text)) for text in texts]
     embedder = MicroBatchingEmbedder(GeminiEmbedder(model, 64, PLACE))
     text = TEXTS["English"][1](Random(1), 10_000)

@@ -312,7 +312,7 @@ def test_a_newer_version_of_a_held_record_does_not_change_the_held_tags(services
 
 @pytest.fixture
 def command(cluster: postgres.EmbeddedPostgres, shared_database: SharedDatabase) -> Callable[..., Result]:
-    """Run `mnemosyne` with arguments and a database user who owns the schema."""
+    """Function that runs `mnemosyne` with the given arguments, as the database user who owns the schema."""
     url = cluster.url(postgres.OWNER, shared_database.name)
     environment = {"MNEMOSYNE_DATABASE_URL": url, "MNEMOSYNE_TOPIC": "file:///nowhere"}
     return lambda *arguments: CliRunner().invoke(cli, arguments, env=environment)

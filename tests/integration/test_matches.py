@@ -110,7 +110,7 @@ def test_words_that_are_apart_in_the_content_are_marked_as_a_whole(
 
 
 def test_at_most_fifty_spellings_of_a_word_are_marked_in_a_text(services: FakeServices) -> None:
-    """Each spelling needs a scan of the text."""
+    """The number is limited, because the text is scanned once for each spelling."""
     separators = ["".join(three) for three in itertools.product("-./=", repeat=3)]
     assert len(_marked(services, "wifi", " ".join(f"wi{between}fi" for between in separators))) == 50
 

@@ -167,7 +167,8 @@ def test_the_runtime_role_owns_nothing_and_cannot_bypass_row_level_security(pool
 
 
 def test_no_gin_index_uses_a_pending_list(owner: Connection) -> None:
-    """A search reads the complete pending list: https://www.postgresql.org/docs/current/gin.html."""
+    """With a pending list, each search would read the complete list:
+    https://www.postgresql.org/docs/current/gin.html."""
     slow = owner.run(
         "SELECT i.relname FROM pg_class i JOIN pg_am a ON a.oid = i.relam"
         " WHERE a.amname = 'gin' AND i.relnamespace = 'public'::regnamespace"

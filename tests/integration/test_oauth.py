@@ -126,7 +126,7 @@ def test_revoking_a_token_ends_its_grant(server: AuthServer, stands: Any) -> Non
 
 
 def test_an_unknown_hint_about_the_type_of_a_revoked_token_is_ignored(server: AuthServer, stands: Any) -> None:
-    """RFC 7009, section 2.2."""
+    """RFC 7009, section 2.2, says that the server may ignore the hint `token_type_hint`."""
     client, tokens = tokens_of(server)
     form = {"client_id": client, "token": tokens["refresh_token"], "token_type_hint": "urn:example:token"}
     assert server.browser().post("/revoke", data=form).status_code == 200
@@ -443,7 +443,7 @@ def test_an_invalid_registration_is_refused(server: AuthServer, posted: Any, err
 
 
 def test_equal_registrations_have_the_same_client_id(server: AuthServer) -> None:
-    """A page that registers at each log-in, like the console, is thus one client with one consent."""
+    """A page that registers at each log-in, as the console does, is thus only one client with one consent."""
     assert server.register() == server.register()
     assert server.register(client_name="Another") != server.register()
 

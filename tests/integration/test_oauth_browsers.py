@@ -134,7 +134,7 @@ def test_a_log_in_form_sent_twice_by_the_same_browser_continues(
 def test_a_log_in_form_sent_again_with_the_cookie_before_the_log_in_is_refused(
     server: AuthServer, has_cookie: bool
 ) -> None:
-    """An attacker who planted that cookie must not get access to the log-in."""
+    """An attacker may have set the cookie in the person's browser, and must not get access to the person's log-in."""
     visit, other = Visit(server), Visit(server)
     visit.open(authorization_path(server.register()))
     (before,) = visit.browser.cookies.jar

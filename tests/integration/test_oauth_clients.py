@@ -90,7 +90,7 @@ def test_a_null_field_of_a_registration_is_treated_as_absent(server: AuthServer,
 
 @pytest.mark.parametrize("port", ["", ":443"])
 def test_the_case_and_the_default_port_of_the_host_are_ignored(server: AuthServer, port: str) -> None:
-    """A host name has no case (RFC 9110, section 4.2.3), and programs send it as their user has typed it."""
+    """Upper and lower case are equal in host names (RFC 9110, section 4.2.3). Programs send a name as it was typed."""
     host = ISSUER.removeprefix("https://").title() + port
     assert server.browser().get("/jwks.json", headers={"Host": host}).status_code == 200
 
@@ -106,7 +106,7 @@ def test_unknown_scopes_that_clients_request_are_ignored(server: AuthServer, sco
     [("read write offline_access", "read write"), ("openid read", "read"), ("offline_access", "read write")],
 )
 def test_unknown_scopes_of_a_refresh_are_ignored(server: AuthServer, scope: str, issued: str) -> None:
-    """Some libraries send the scopes that they requested at the log-in again with each refresh."""
+    """At each refresh, some libraries send all scopes again that they requested at the log-in."""
     client, tokens = tokens_of(server, scope="read write offline_access")
     answer = refresh(server.browser(), client, tokens["refresh_token"], scope=scope)
     assert (answer.status_code, answer.json().get("scope")) == (200, issued)

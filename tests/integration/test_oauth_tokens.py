@@ -198,7 +198,10 @@ def test_a_token_of_an_expired_grant_is_refused(mcp: Mcp) -> None:
 def test_expired_tokens_and_tokens_of_a_revoked_grant_do_not_count_as_guesses(
     mcp: Mcp, *, is_revoked: bool, look_ups: int
 ) -> None:
-    """A hosted client sends such tokens of all its users from one address, and then refreshes them."""
+    """A hosted client sends such tokens of all its users from one address before it refreshes them.
+
+    If they counted as guesses, the address would be locked out.
+    """
     grant = mcp.grant()
     if is_revoked:
         mcp.revoke(grant)

@@ -193,7 +193,10 @@ def test_a_push_without_a_signature_is_accepted_only_on_cloud_run(
 
 @pytest.mark.parametrize("service", ["", "mnemosyne-ingest"])
 def test_a_signature_is_checked_if_the_token_has_one_even_on_cloud_run(issuer: Issuer, service: str) -> None:
-    """Cloud Run removes the signature of some tokens and leaves the signature of others."""
+    """Cloud Run removes the signature of some tokens, and leaves it in others.
+
+    A signature that is left must be valid.
+    """
     verifier = OidcVerifier(issuer.url, AUDIENCE, service=service)
     assert verifier.verify(issuer.token())["sub"] == "u1"
     for wrong in (issuer.token()[:-4] + "AAAA", _of_another_key(issuer), f"{without_signature(issuer.token())}x"):

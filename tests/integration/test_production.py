@@ -73,7 +73,7 @@ def test_a_push_from_another_service_account_is_refused_by_cloud_run(production:
 
 
 def test_an_unchecked_authorization_header_does_not_identify_the_caller(production: Production) -> None:
-    """Cloud Run checks only one of the two headers and forwards the other unchecked."""
+    """If a request has two headers with tokens, Cloud Run checks only one, and forwards the other unchecked."""
     mine = production.google.identity_token(USER, deterministic_url("mcp"))
     forged = without_signature(production.google.identity_token("eve@example.com", deterministic_url("mcp")))
     headers = {"X-Serverless-Authorization": f"Bearer {mine}", "Authorization": f"Bearer {forged}"}

@@ -253,7 +253,10 @@ def test_an_interrupted_move_continues_where_it_stopped(moving: MoveStep) -> Non
 
 @pytest.mark.parametrize("moving", [(OLD, VERTEX_AI)], indirect=True)
 def test_a_memory_that_the_model_rejects_as_too_long_is_moved_in_more_chunks(moving: MoveStep) -> None:
-    """The service counts more tokens than the estimate. Memories that fit are not divided further."""
+    """In this test, the service counts more tokens than Mnemosyne has estimated.
+
+    Memories that the model accepts must not be divided into more chunks.
+    """
     moving.gemini.tokens = lambda texts: [5 * len(text) for text in texts]
     moving.store("8888. " * 250)
     assert moving.chunks_of("8888. " * 250) != []

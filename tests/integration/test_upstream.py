@@ -206,7 +206,7 @@ def test_a_failed_log_in_at_the_provider_shows_a_message(
 
 
 def test_a_person_who_may_not_log_in_can_return_to_the_client(server: AuthServer, provider: OpenIdProvider) -> None:
-    """A client on the person's device waits for an answer."""
+    """A client on the person's device waits for the redirect, also if the person is refused."""
     provider.claims.update({"email": "eve@elsewhere.example"})
     visit, where = _begun(server, server.register())
     page = _back(visit, provider, where)

@@ -217,7 +217,7 @@ def test_alerts_on_answers_do_not_count_the_calls_of_the_canary(monitoring: Moni
 def test_the_alert_on_instances_counts_instances_that_serve_requests(
     monitoring: Monitoring, state: str, fires: bool
 ) -> None:
-    """Cloud Run keeps instances for some minutes after their last request."""
+    """Idle instances must not count. Cloud Run keeps instances for some minutes after their last request."""
     labels = {
         "metric.type": "run.googleapis.com/container/instance_count",
         "metric.labels.state": state,
@@ -336,7 +336,7 @@ def test_every_topic_keeps_its_messages_for_a_replay(monitoring: Monitoring) -> 
 
 
 def test_budget_notifications_go_to_the_same_recipients(complete: Applied) -> None:
-    """A budget notifies at most five channels."""
+    """The alerts may have more recipients than a budget, which notifies at most five channels."""
     (budget,) = Monitoring(complete.restored().resources()).of("google_billing_budget")
     assert len(RECIPIENTS) > 5
     assert len(budget["all_updates_rule"][0]["monitoring_notification_channels"]) == 5

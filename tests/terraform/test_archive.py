@@ -98,7 +98,7 @@ class Built(ABC):
 
 
 class BuiltByPip(Built):
-    """A layer of the runtimes before Python 3.14."""
+    """The archive with its requirements in a layer, as pip installs them for runtimes before Python 3.14."""
 
     MISMATCH = "DO NOT MATCH THE HASHES"
     NO_HASH = "Hashes are required in --require-hashes mode"
@@ -124,7 +124,7 @@ class BuiltByPip(Built):
 
 
 class BuiltByUv(Built):
-    """A virtual environment, as in the runtimes from Python 3.14 on."""
+    """The archive with its requirements in a virtual environment, as uv installs them for Python 3.14 or newer."""
 
     MISMATCH = "Hash mismatch"
     NO_HASH = "`--require-hashes` mode"

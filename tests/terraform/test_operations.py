@@ -78,7 +78,10 @@ UNCHECKED = {"data.google_cloud_run_v2_service mnemosyne-mcp": {"invoker_iam_dis
 
 
 def test_an_apply_fails_if_cloud_run_does_not_check_the_callers_of_mcp_with_auth_mode_iam(deployed: Workspace) -> None:
-    """The commands of `open_by = "no_invoker_check"` have turned off the check, and mcp would accept forged tokens."""
+    """Commands of an earlier `open_by = "no_invoker_check"` have turned off Cloud Run's check of callers.
+
+    With auth_mode iam, mcp would then accept forged tokens.
+    """
     deployed.drift(UNCHECKED)
     refused = deployed.try_apply("-refresh=false", **IAM)
     assert refused.status == 1

@@ -171,7 +171,10 @@ AGENTS = {
 
 
 def test_each_service_agent_that_is_created_gets_its_role(complete: Applied) -> None:
-    """Google gives a role only to the agents that it creates itself."""
+    """If Terraform creates a service agent, it must also give it its role.
+
+    Google does this only for agents that it creates.
+    """
     values = complete.restored().values()
     beginning = "google_project_service_identity.agents["
     created = {resource["service"] for address, resource in values.items() if address.startswith(beginning)}

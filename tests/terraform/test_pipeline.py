@@ -190,7 +190,7 @@ def test_each_pipeline_of_a_project_reads_the_variables_of_its_deployment() -> N
 
 
 def test_the_github_workflow_can_use_another_bucket_for_the_state() -> None:
-    """A stranger may own the bucket PROJECT-terraform."""
+    """Another bucket is needed if a stranger already owns the default bucket, PROJECT-terraform."""
     workflow = _read(ROOT / "infra" / "deploy" / "github_actions.yaml")
     bucket = workflow["jobs"]["apply"]["env"]["STATE_BUCKET"]
     assert bucket == "${{ vars.STATE_BUCKET || format('{0}-terraform', vars.PROJECT) }}"

@@ -261,7 +261,7 @@ def test_only_the_deploy_workflow_of_the_branch_is_admitted(
 
 
 def test_a_pipeline_that_is_created_again_has_another_pool(github: Resources) -> None:
-    """For 30 days Google refuses a new pool with the id of a deleted one."""
+    """The pool gets another id, because Google refuses the id of a deleted pool for 30 days."""
     (pool,), (chosen,) = github["google_iam_workload_identity_pool"], github["random_id"]
     assert pool["workload_identity_pool_id"] == f"mnemosyne-github-{chosen['hex']}"
     assert len(pool["workload_identity_pool_id"].replace("mnemosyne", "sixteen-letters1")) <= 32

@@ -87,7 +87,7 @@ def test_the_scripts_read_a_variable_with_the_precedence_of_terraform(
 
 
 def test_an_environment_variable_of_terraform_does_not_override_a_file(tfvars: Path) -> None:
-    """Other configurations of Terraform on the machine may need TF_VAR_region."""
+    """A variable such as TF_VAR_region may be set for another configuration of Terraform on the machine."""
     environment = {"TF_VAR_region": "us-central1", "TF_VAR_name": "other"}
     assert run(tfvars, 'printf "%s %s" "$DEPLOYMENT" "$REGION"', **environment).stdout == "other us-central1"
     tfvars.write_text('name = "prod"\nregion = "europe-west3"\n')
@@ -96,7 +96,10 @@ def test_an_environment_variable_of_terraform_does_not_override_a_file(tfvars: P
 
 @pytest.mark.parametrize("name", ["REGION", "DEPLOYMENT"])
 def test_make_refuses_a_name_or_region_from_the_environment(name: str) -> None:
-    """Tutorials of Google export REGION, and the region of a deployment cannot be changed."""
+    """Tutorials of Google export REGION.
+
+    The deployment would be created there, and its region cannot be changed later.
+    """
     environment = {"PATH": os.environ["PATH"], name: "us-central1"}
     command = ["make", "require-project", "PROJECT=p"]
     refused = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)

@@ -158,7 +158,10 @@ def test_adapters_build_clients_under_a_lock(sources: dict[str, list[ast.AST]]) 
 
 
 def test_only_app_cli_and_adapters_import_adapters_at_run_time(sources: dict[str, list[ast.AST]]) -> None:
-    """Other packages name stores in annotations only: the database driver would make a cold start longer."""
+    """Other packages import stores only for type annotations.
+
+    To load the database driver would make a cold start longer.
+    """
     for module, nodes in sources.items():
         if not any(_is_in(module, layer) for layer in ("app", "cli", "adapters")):
             run = [node for statement in _body(nodes) if not _is_for_types(statement) for node in ast.walk(statement)]

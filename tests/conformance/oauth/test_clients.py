@@ -151,7 +151,7 @@ def test_the_typescript_sdk_logs_in_refreshes_and_is_revoked(place: Place, javas
 
 
 def test_mcp_remote_logs_in_refreshes_and_is_revoked(place: Place, javascript: str, tmp_path: Path) -> None:
-    """mcp-remote opens the browser with a desktop program; without one, it prints the address."""
+    """mcp-remote opens the browser with a program of the desktop. If there is none, it prints the address."""
     log = tmp_path / "mcp-remote.log"
     own = {"PATH": javascript, "MCP_REMOTE_CONFIG_DIR": str(tmp_path), "BROWSER": "true"}
     environment = {**os.environ, **place.environment, **PATIENCE, **own}

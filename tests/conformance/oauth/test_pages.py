@@ -82,7 +82,7 @@ def test_the_pages_follow_the_light_or_dark_setting_of_the_browser(issuer: str, 
 
 
 def test_other_pages_cannot_frame_these_pages(system: DevServer, issuer: str, light: Chromium) -> None:
-    """In a hidden frame, a person could be tricked into pressing the button Allow."""
+    """If another page could show the consent page in a hidden frame, it could trick a person into pressing Allow."""
     login_url = address(system, issuer, "https://client.example/callback")
     with page_elsewhere(f'<iframe src="{login_url.replace("&", "&amp;")}"></iframe>') as elsewhere:
         light.console()

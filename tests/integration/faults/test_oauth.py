@@ -129,7 +129,10 @@ def test_a_log_in_continues_after_the_instance_is_killed(
 def test_an_instance_killed_during_a_code_exchange_leaves_a_complete_grant_or_none(
     deployment: OAuthDeployment, web: httpx.Client
 ) -> None:
-    """The client repeats the request: it gets its tokens or starts over. An incomplete grant gives no access."""
+    """The client repeats its request. Either it gets its tokens, or it must start a new log-in.
+
+    An incomplete grant must give no access.
+    """
     way = _Way(deployment, web)
     for step in way.steps[:-1]:
         step()

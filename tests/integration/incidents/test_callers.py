@@ -267,7 +267,7 @@ def test_slow_answers_fire_their_alert(idle: World, check: Check) -> None:
 
 
 def test_the_budget_is_spent(monitoring: Monitoring) -> None:
-    """Cloud Billing sends the e-mail, so no alert of the deployment fires."""
+    """Cloud Billing itself sends the e-mail about the budget, so no alert of the deployment fires."""
     (budget,) = monitoring.of("google_billing_budget")
     assert budget["all_updates_rule"][0]["monitoring_notification_channels"]
     assert "- **Alerts**: none." in SECTIONS["The budget is spent"]

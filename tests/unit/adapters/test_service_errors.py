@@ -56,7 +56,7 @@ def test_the_error_of_a_machine_without_google_credentials_says_how_to_log_in(ta
     ],
 )
 def test_an_error_of_the_metadata_server_is_temporary_unless_it_refuses_the_token(answer: str, code: str) -> None:
-    """google-auth raises a RefreshError that is not marked as temporary in each case."""
+    """In both cases, google-auth raises a RefreshError that is not marked as temporary."""
     failure = TransportError(f"Failed to retrieve http://metadata from the metadata service. {answer}")
     with pytest.raises(RefreshError) as raised:
         raise RefreshError(failure) from failure

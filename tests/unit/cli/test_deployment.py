@@ -53,7 +53,7 @@ class Called(Deployment):
     ids=["a person", "Compute Engine", "no e-mail", "another form", "no token"],
 )
 def test_a_token_without_an_email_is_not_sent(printed: list[str], received: str) -> None:
-    """The function refuses a token without an e-mail, and accepts callers without a token."""
+    """The function would refuse a token without an e-mail address, but it accepts a caller that sends no token."""
     deployment = Called(printed)
     assert deployment.run(ListKeys()) == {"keys": []}
     assert deployment.received == [received]

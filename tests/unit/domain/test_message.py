@@ -49,7 +49,7 @@ def _encoded(*requests: IngestRequest) -> IngestMessage:
 
 
 def _requests(contents: str) -> list[IngestRequest]:
-    """The memories of one message, which follow each other by a microsecond."""
+    """Return the memories of one message. Their timestamps are one microsecond apart."""
     return [
         request(content, published=PUBLISHED + timedelta(microseconds=position))
         for position, content in enumerate(contents)

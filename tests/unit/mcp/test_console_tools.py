@@ -235,7 +235,7 @@ def test_more_than_a_hundred_memories_in_one_part_are_refused(services: FakeServ
     ids=["numbers", "arrays", "members", "no JSON", "a flow of YAML", "a block of YAML"],
 )
 def test_a_part_with_more_json_values_than_the_limit_is_refused(services: FakeServices, name: str, text: str) -> None:
-    """The limit for requests does not count the values inside the string `text`."""
+    """The part needs its own limit: the limit for requests does not count JSON values inside the string `text`."""
     assert "at most 20,000 values" in error_of(services, "import_memories", name=name, text=text)
     assert services.queue.messages == []
 

@@ -354,7 +354,7 @@ def test_a_request_with_two_credentials_is_refused(opened: Callable[..., TestCli
 def test_x_serverless_authorization_is_refused_only_if_cloud_run_checks_the_caller(
     opened: Callable[..., TestClient], only_authorization: bool, status: int
 ) -> None:
-    """Identity-Aware Proxy sets the header on every request."""
+    """Otherwise the header must be accepted, because Identity-Aware Proxy sets it on every request."""
     door = ByName()
     door.only_authorization = only_authorization
     headers = {"X-Serverless-Authorization": "Bearer mine"}

@@ -132,7 +132,7 @@ def test_every_line_of_a_repeated_accept_header_counts(client: TestClient, first
 
 @pytest.mark.parametrize("accept", ["text/event-stream", "text/event-stream, text/html"])
 def test_a_batch_gets_json_even_if_its_client_accepts_only_an_event_stream(client: TestClient, accept: str) -> None:
-    """A batch is from a client of an older revision. The answers are one array."""
+    """Only clients of older revisions send batches. The answers to a batch are one JSON array."""
     batch = [LIST, {"jsonrpc": "2.0", "method": "notifications/initialized"}]
     (answer,) = post(client, batch, Accept=accept).json()
     assert (answer["id"], "result" in answer) == ("list-1", True)
@@ -219,7 +219,7 @@ def test_the_icons_have_only_fields_whose_type_is_the_same_in_all_sdks(client: T
 
 
 def test_the_case_of_the_host_is_ignored(client: TestClient) -> None:
-    """A host name has no case (RFC 9110, section 4.2.3), and programs send it as their user has typed it."""
+    """Upper and lower case are equal in host names (RFC 9110, section 4.2.3). Programs send a name as it was typed."""
     assert post(client, LIST, Host="TestServer").status_code == 200
     assert post(client, LIST, Host="TESTSERVER", Origin="http://testserver").status_code == 200
 

@@ -177,7 +177,7 @@ def test_an_allowed_origin_gets_the_cors_headers(client: TestClient) -> None:
 def test_a_page_may_send_headers_of_its_tracing_and_of_its_user(
     client: TestClient, origin: str, path: str, method: str
 ) -> None:
-    """Firefox also asks whether a page may replace User-Agent."""
+    """The headers include User-Agent, because Firefox asks in a preflight request whether a page may replace it."""
     headers = "accept, authorization, baggage, tracestate, user-agent, x-api-version"
     wanted = {"Access-Control-Request-Method": method, "Access-Control-Request-Headers": headers}
     preflight = client.options(path, headers={"Origin": origin, **wanted})
@@ -186,7 +186,10 @@ def test_a_page_may_send_headers_of_its_tracing_and_of_its_user(
 
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
 def test_a_page_of_an_allowed_origin_can_read_that_a_method_is_refused(client: TestClient, method: str) -> None:
-    """Clients open a stream with GET and end a session with DELETE, and continue after 405."""
+    """Clients open a stream with GET, and end a session with DELETE.
+
+    If they can read the 405, they continue without.
+    """
     good = {"Origin": "https://good.example"}
     preflight = client.options("/mcp", headers={**good, **PREFLIGHT, "Access-Control-Request-Method": method})
     assert (preflight.status_code, method in preflight.headers["access-control-allow-methods"]) == (200, True)
