@@ -43,7 +43,7 @@ def _is_gone(element: WebElement) -> bool:
     except StaleElementReferenceException:
         return True
     except WebDriverException as error:
-        # chromedriver sometimes raises this during a navigation (SeleniumHQ/selenium#15401).
+        # chromedriver sometimes raises this error if the element's page is being replaced (SeleniumHQ/selenium#15401).
         if "Node with given id does not belong to the document" in str(error.msg):
             return True
         raise

@@ -66,7 +66,8 @@ def _install_javascript(*, nightly: bool) -> None:
     """Install the JavaScript packages while the first tests run. The packages' download takes most of a minute."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", INSTALL.format(nightly)]
-    # If the installation fails, the first test that needs the packages repeats it and says why.
+    # The output is discarded. If the installation fails, the first test that needs the packages repeats it and says
+    # why.
     installing = subprocess.Popen(
         command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )

@@ -199,18 +199,19 @@ def _measured(instance: Instance, seconds: float) -> dict[str, Any]:
         for n in range(MEMORIES):
             memory = {"content": f"{n} {'a' * 99_000}", "timestamp": "2026-05-20T12:00:00Z"}
             second.post(instance.url, content=call("ingest_memory", memory))
-    time.sleep(65)  # until the rate-limit budgets of both tenants are full again
+    time.sleep(65)  # wait until both tenants may use their whole rate limit again
     ratios: dict[str, list[float]] = {"search": [], "ingest": []}
     quiet_p95: dict[str, list[float]] = {"search": [], "ingest": []}
     for _ in range(ROUNDS):
         quiet = measure(instance, other, seconds, numbers)
         command = [sys.executable, __file__, "--abuse", instance.url, "--seconds", str(seconds + 2)]
-        # A separate process, so that the sender does not slow down the quiet tenant's client.
+        # The noisy tenant's requests are sent by a separate process, so that it does not slow down the quiet tenant's
+        # client.
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as attacker:
             assert attacker.stdin and attacker.stdout
             attacker.stdin.write(worst_key)
             attacker.stdin.close()
-            time.sleep(2)  # until the sender has generated its requests
+            time.sleep(2)  # wait until that process has generated its requests
             abused = measure(instance, other, seconds, numbers)
             largest_resident |= Counter(instance.memory())
             measured.answered.update(json.loads(attacker.stdout.read()))

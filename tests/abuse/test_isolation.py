@@ -34,7 +34,7 @@ from tests.searching import find
 WORDS = ["tea", "cup", "train", "Lisbon", "flat", "Ada", "dog", "walk", "violin", "garden", "paint", "letter", "winter"]
 RARE = [f"zyx{n}" for n in range(30)]
 TIMED = ("embed_ms", "database_ms", "total_ms")
-# Values that differ between runs: ids, and values derived from ids or the clock.
+# Fields whose values differ between runs, so that they are not compared: ids, and values derived from ids or the clock.
 _DRAWN = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|begins with [0-9a-f]{16}")
 
 

@@ -123,7 +123,7 @@ def test_a_reserved_port_cannot_be_bound_by_other_programs() -> None:
     port = free_port()
     with socket.socket() as other, pytest.raises(OSError, match="in use"):
         other.bind(("127.0.0.1", port))
-    with socket.create_server(("127.0.0.1", port)) as server:  # servers use SO_REUSEADDR
+    with socket.create_server(("127.0.0.1", port)) as server:  # with SO_REUSEADDR, as our servers
         assert server.getsockname()[1] == port
 
 

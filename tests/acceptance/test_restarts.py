@@ -24,7 +24,7 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.slow
 
 NO_PROXY = "http://127.0.0.1:9"
-# Lets another interpreter of the same version use this environment's packages.
+# Environment variable with which another Python interpreter of the same version can import this environment's packages.
 PYTHON_PATH = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 
 

@@ -31,7 +31,7 @@ const drop = new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelab
 document.body.dispatchEvent(drop);
 return drop.defaultPrevented;
 """
-# Each dropped item is a folder that the browser cannot read.
+# Lets each dropped item be a folder that the browser cannot read.
 UNREADABLE = """
 const readEntries = (_, reject) => reject(new DOMException("The folder cannot be read.", "NotReadableError"));
 const folder = { name: "notes", isDirectory: true, createReader: () => ({ readEntries }) };

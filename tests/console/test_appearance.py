@@ -89,7 +89,7 @@ def test_axe_reports_no_problem_and_no_element_is_wider_than_the_page(opened: Op
             by_width[width] = _violations(browser)
     assert by_width == {1280: [], 375: []}
     assert overflow == dict.fromkeys(overflow, 0)
-    # Without reduced motion, the colours would change slowly.
+    # Turn on reduced motion. Without it, the colours would change in a slow transition.
     _emulate(browser, **{"prefers-color-scheme": "dark", "prefers-reduced-motion": "reduce"})
     set_width(browser, 1280)
     assert _violations(browser, **RULES_OF_COLOURS) == [], "in the dark theme"

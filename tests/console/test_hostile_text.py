@@ -83,7 +83,7 @@ def marked(system: ConsoleServer) -> Iterator[str]:
     """
     fields = {"session": MARKUP, "source": MARKUP, "key": MARKUP, "metadata": {MARKUP: MARKUP}, "tags": [MARKUP]}
     request_id = system.ingest("Some text.", title=MARKUP, **fields)
-    # A request with a source and a key has the state "unknown" at first.
+    # Wait for the state, because a request with a source and a key has the state "unknown" at first.
     wait_until(lambda: system.outcome(request_id)["state"] == "stored", "the memory is stored")
     memory_id: str = system.outcome(request_id)["memory_id"]
     letters = [f"{MARKUP}{n}" for n in range(2)]

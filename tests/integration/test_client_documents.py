@@ -97,7 +97,7 @@ def test_a_document_is_read_from_a_public_address(site: Site) -> None:
     assert site.connected == [PUBLIC]
 
 
-# tests/unit/adapters/test_public_addresses.py has the other ranges.
+# Further ranges of addresses are tested in tests/unit/adapters/test_public_addresses.py.
 @pytest.mark.parametrize("address", ["127.0.0.1", "169.254.169.254", "fe80::1%eth0", "::ffff:169.254.169.254"])
 def test_private_addresses_are_not_connected_to(site: Site, address: str) -> None:
     site.resolved = [[address]]

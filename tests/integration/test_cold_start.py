@@ -43,7 +43,7 @@ def test_listing_tools_and_accepting_a_memory_import_neither_embedder_nor_databa
         "opentelemetry.exporter",
         "mnemosyne.adapters.database.memories",
     ]
-    # After a call, the audit trail is written in the background.
+    # After INGEST, the database driver pg8000 may be loaded, because the audit trail is written in the background.
     calls = [(LIST, 200, [*heavy, "pg8000"]), (INGEST, 200, heavy)]
     environment = {
         "MNEMOSYNE_INSTANCE_CONNECTION_NAME": "p:r:i",

@@ -107,7 +107,8 @@ class Haystack:
             hits = [int(hit.id) for hit in self.search(number, filters, limit).hits]
             assert mask[hits].all()
             assert len(set(hits)) == len(hits) == len(best)
-            # Half precision gives ties: a result as near as the last expected one is correct too.
+            # Vectors are stored with half precision, so several memories can have the same distance. A result that is
+            # as near as the last expected one is therefore also correct.
             found_count += int((self.vectors[hits] @ query.astype(np.float64) >= best[-1] - 1e-3).sum())
             expected_count += len(best)
         return found_count / expected_count

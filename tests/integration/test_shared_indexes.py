@@ -17,7 +17,7 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.slow
 
 MANY, FEW = 2_200, 22
-# A graph with few neighbours takes a fifth of the time to build, and these tests do not measure recall.
+# An HNSW graph with few neighbours is built in a fifth of the time. Its lower recall does not matter here.
 _INDEX = VECTOR_INDEX.replace("200", "32")
 _FILL = """
 INSERT INTO memories (

@@ -46,7 +46,7 @@ class Caller:
                 except OSError:
                     return self.outcomes
             outcome = self._outcome(connection)
-            # A client repeats a request whose reused connection was closed before a response: RFC 9112, section 9.3.1.
+            # If a reused connection is closed before the response, clients repeat the request: RFC 9112, section 9.3.1.
             self.outcomes["closed while idle" if reused and outcome == "no answer" else outcome] += 1
             reused = self._keeps_alive and connection.sock is not None and outcome != "no answer"
             if not reused:

@@ -318,7 +318,7 @@ LETTERS = (
 BY_DAY = {" ": "ﬃ", "-": "e\u0301\u0316\u0317", ".": "가각간", "_": "𠀀𠀁𠀂", "": "ﷲ"}
 
 
-# By day, each separator has one script.
+# By day, each separator is tested with the letters of one script only.
 @pytest.mark.parametrize(
     ("letters", "between"),
     [

@@ -258,7 +258,8 @@ class World:
                     row["redriven"],
                     comparable(row["error"]),
                     derived_id(row["source"], row["key"]) if row["source"] else None,
-                    row["content_hash"] if row["state"] in FINAL else None,  # only a forgetting reads it otherwise
+                    # Only a forgetting reads the content hash of a request that is not final.
+                    row["content_hash"] if row["state"] in FINAL else None,
                     row["content"] if row["state"] in ("stored", "duplicate") else None,
                     (row["version_at"], row["version_published"]),
                 )

@@ -42,7 +42,7 @@ LOGINS = {
     **{function: function for function in ("mcp", "ingest", "dead_letter", "import_object", "auth")},
 }
 
-# Users on Cloud SQL: the owner, which Terraform creates, and the user that each instance has.
+# Built-in users on Cloud SQL: the owner, whom Terraform creates, and the user that each new instance has.
 BUILT_IN = {postgres.OWNER: "mnemosyne-owner", "other owner": "postgres"}
 
 
@@ -136,7 +136,8 @@ class Server:
     def create_database(self, name: str, template: str | None = None) -> None:
         """Create a database, empty or as a copy of another one."""
         empty = f"TEMPLATE template0 LC_COLLATE '{self.locale}' LC_CTYPE '{self.locale}'"
-        # Copying the files takes half the CPU time of writing each page to the log.
+        # `file_copy` takes half as much CPU time as the default strategy, which writes each page to the write-ahead
+        # log.
         self.as_superuser(f"CREATE DATABASE {name} {f'TEMPLATE {template}' if template else empty} STRATEGY file_copy")
 
     def empty(self, name: str) -> None:

@@ -36,8 +36,8 @@ class Interrupted(Connection):
 
 
 FILES = len(migrations.schema_files())
-BEFORE_FILES = 2  # bookkeeping and BEGIN
-AFTER_FILES = 1  # no function may be called by every role
+BEFORE_FILES = 2  # the script for the bookkeeping table, and BEGIN
+AFTER_FILES = 1  # REVOKE, which takes the right to call functions from all roles
 
 
 def _is_interrupted(server: Server, database: str, scripts: int, other: Connection) -> bool:

@@ -5,7 +5,7 @@ import pytest
 from tests.abuse.test_isolation import *  # noqa: F403
 from tests.integration.test_isolation import *  # noqa: F403
 
-# One of these tests needs no database, and the other measures durations.
+# These two tests are not repeated on each server: the first needs no database, and the second measures durations.
 del test_every_tool_was_tried  # noqa: F821
 del test_the_duration_of_a_search_does_not_depend_on_what_another_tenant_stores  # noqa: F821
 

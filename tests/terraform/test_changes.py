@@ -212,7 +212,7 @@ def test_the_certificate_of_a_new_domain_is_created_before_the_old_one_is_delete
 def test_another_protection_level_creates_keys_in_new_key_rings_before_the_old_keys_are_destroyed(
     complete: Applied,
 ) -> None:
-    """A key ring keeps the names of its deleted keys, and Google keeps the names of key rings, so new names are needed."""
+    """New names are needed: a key ring keeps the names of deleted keys, and Google keeps the names of key rings."""
     own = complete.restored()
     own.apply(**PARTS | {"kms_protection_level": "HSM"})
     rings = {name: own.values()[f"google_kms_key_ring.{name}"]["name"] for name in ("receipts", "tokens[0]")}

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from mnemosyne.cli.main import cli
 
 ALLOWED = {
-    ("dead-letters", "list", "--namespace"),  # messages without a namespace
+    ("dead-letters", "list", "--namespace"),  # an empty value selects messages without a namespace
     ("dead-letters", "show", "--namespace"),
     ("dead-letters", "drop", "--namespace"),
     ("redrive", "--namespace"),

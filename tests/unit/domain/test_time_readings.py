@@ -51,7 +51,7 @@ def test_a_question_of_random_time_words_needs_a_bounded_number_of_readings(text
 def test_a_question_that_repeats_words_needs_a_bounded_number_of_readings(readings: list[str], words: str) -> None:
     question.named_times(" ".join((words * 60).split()[:60]), now=NOW)
     question.named_times(" ".join(f"{words} " * 60).strip()[:302], now=NOW)
-    # An expression that is rejected also counts, at most once for each candidate year.
+    # The budget may be exceeded, because a rejected expression also counts, at most once for each candidate year.
     assert len(readings) <= 2 * (question.QUESTION_MATCHES + 11)
 
 
