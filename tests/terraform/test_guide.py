@@ -49,6 +49,7 @@ def _refused(commands: list[str], home: Path) -> dict[str, str]:
     return {result["command_string"]: result["error_message"] for result in results if not result["success"]}
 
 
+@pytest.mark.nightly
 def test_gcloud_knows_each_command_and_each_of_its_options(tmp_path: Path) -> None:
     assert _refused([command for command in _commands("gcloud") if "…" not in command], tmp_path) == {}
 
