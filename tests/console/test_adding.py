@@ -11,6 +11,8 @@ from tests.console.person import DROP, click, find, press, shows
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 PARAGRAPHS = "Eve plays chess on Mondays.\n\nFay plays go on Fridays."
 LIST = "- Gil bakes bread.\n- Hal bakes cakes.\n- Ivy bakes pies."
 

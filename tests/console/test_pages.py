@@ -26,6 +26,8 @@ from tests.console.timers import end_message, keep_messages
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 Keep = Callable[[Chromium, str], None]
 
 
