@@ -83,7 +83,7 @@ unit: install-dev
 integration: install-dev
 	$(BIN)/pytest -q -n $(TEST_WORKERS) $(IN_ORDER) -m "$(MARKED)" tests/servers tests/integration tests/contract $(PYTEST_ARGS)
 
-# Most tests, five minutes; MARKED="not nightly" runs all that CI runs for each commit, and MARKED= every test.
+# Most tests, six minutes; MARKED="not nightly" runs all that CI runs for each commit, and MARKED= every test.
 test: install-dev
 	$(BIN)/pytest -m "$(MARKED)" -n $(TEST_WORKERS) $(IN_ORDER) tests/console tests/terraform tests/integration tests/acceptance tests/conformance tests/servers tests/model tests/abuse tests/contract tests/unit tests/javascript $(PYTEST_ARGS)
 
