@@ -105,6 +105,9 @@ LANGUAGES = [
     ("und", "मला चहा आवडतो आणि कॉफी नाही"),  # Marathi
     ("und", "Min søster bor i Aarhus og arbejder i en bank."),  # Danish or Norwegian
     ("und", "Ես ապրում եմ Երևանում"),
+    ("en", "Ada writes C++ on Tuesdays"),
+    ("en", "Vitamin C on Mondays"),
+    ("en", "Plan D on hold"),
 ]
 UNKNOWN = [
     "", "tea", "42", "INC-4821", "Los Angeles office lease renewal", "La La Land soundtrack", "van der Waals",
