@@ -62,9 +62,8 @@ def redrive(
     letters: list[dict[str, str]] = []
     problems: list[dict[str, str]] = []
     with memory_system(**target_values) as system:
-        every = system.run(FindDeadLetters(**criteria))["message_ids"]
         due = system.run(FindDeadLetters(**criteria, redrivable=redrivable))["message_ids"]
-        waiting = len(every) - len(due)
+        waiting = len(system.run(FindDeadLetters(**criteria))["message_ids"]) - len(due)
         ids = _in_redrive_order(message_ids, due) if message_ids else due
         for answer in _redrive(system, namespace, ids, now=redrivable is Redrivable.NOW, into=into, dry_run=dry_run):
             for problem in answer["problems"]:

@@ -148,7 +148,6 @@ def message_schema() -> dict[str, Any]:
     """Return the JSON Schema (2020-12) that a message must match to be stored completely."""
     properties = MemoryInput.model_json_schema()["properties"]
     fields = {name: _optional_field(name, field) for name, field in properties.items()}
-    message_fields = {name: fields[name] for name in _MESSAGE}
     memories = {"type": "array", "minItems": 1, "maxItems": BATCH_LIMIT, "items": {"$ref": "#/$defs/Record"}}
     of_each = {name: {"description": "Only in each memory.", "enum": _ABSENT} for name in FIELDS_OF_EACH}
     names = {name: {**fields[name], "description": text} for name, text in _OF_BATCH.items()}
@@ -166,7 +165,7 @@ def message_schema() -> dict[str, Any]:
                 "title": "Several memories",
                 "type": "object",
                 "required": ["memories"],
-                "properties": {**message_fields, "memories": memories, **names, **of_each},
+                "properties": {name: fields[name] for name in _MESSAGE} | {"memories": memories} | names | of_each,
             },
         ],
         "$defs": {
