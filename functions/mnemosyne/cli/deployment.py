@@ -41,9 +41,8 @@ class Deployment:
         Raises the operation's error, or Unavailable if gcloud fails or the function cannot be called.
         """
         result = self._result(operation)
-        if (
-            result.get("error") == errors.EndedToken.__name__
-        ):  # a token is valid for an hour, and some commands run longer
+        # A token is valid for an hour, and some commands run longer.
+        if result.get("error") == errors.EndedToken.__name__:
             del self._token
             result = self._result(operation)
         if "error" in result:
