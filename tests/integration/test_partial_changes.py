@@ -18,7 +18,8 @@ from mnemosyne.mcp.tool_errors import ERROR_META
 from mnemosyne.service import forgetting
 from tests.fakes import NOW, FakeServices
 from tests.integration.test_forgetting import TEA, titles
-from tests.memories import store_content
+from tests.memories import store, store_content
+from tests.records import version
 from tests.shared_database import SharedDatabase
 from tests.tools import answer_of, call_tool, error_of, text_of
 
@@ -130,6 +131,23 @@ def test_a_partial_change_shows_agents_no_next_step_of_the_operator(
     error = PartialChange("2 were deleted", failure)
     assert (error.cause, error.needs_operator) == (text, needs_operator)
     assert (error.next_step, error.detail) == (failure.next_step, "x1")
+
+
+@pytest.mark.parametrize(("limit", "deleted"), [(2, 4), (5, 0)])
+def test_a_deletion_of_a_record_that_fails_later_reports_the_number_of_deleted_memories(
+    services: FakeServices, fails: Callable[..., None], monkeypatch: pytest.MonkeyPatch, limit: int, deleted: int
+) -> None:
+    monkeypatch.setattr("mnemosyne.adapters.database.ingest_requests.DELETED_AT_ONCE", limit)
+    for number in range(5):
+        store(services.memories, version("1", f"tea {number}", number - 10))
+    fails("count(*) IN (1, 5)", "53100", "DELETE", "OLD")
+    result = call_tool(services, "delete_memory", source="crm", key="1")
+    assert len(titles(services)) == 5 - deleted
+    assert ("nothing was changed" in text_of(result)) == (deleted == 0)
+    assert result.meta
+    assert result.meta[ERROR_META]["code"] == ("uncertain" if deleted else "operator_needed")
+    if deleted:
+        assert "4 memories were deleted before this error (the database's disk is full)" in text_of(result)
 
 
 @pytest.mark.parametrize("deleted", [0, 2, 4])

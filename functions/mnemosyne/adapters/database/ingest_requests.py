@@ -20,7 +20,7 @@ from mnemosyne.adapters.database.rows import (
 from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.memory import Deletion, FailedRequest, IngestStatus
 from mnemosyne.domain.outcome import DeletedRecords, OutcomeCursor, OutcomePage
-from mnemosyne.errors import StatementTimeout
+from mnemosyne.errors import PartialChange, ServiceError, StatementTimeout
 
 DELETED_AT_ONCE: Final = 1_000
 """Maximum number of memories that one transaction deletes when a publisher deletes records. Each statement
@@ -56,7 +56,8 @@ class IngestRequests(NamespaceStore):
         A record is a text that a publisher has named by a source and key. Each new content or timestamp makes a new
         version. A deletion deletes each version whose timestamp is not later than the timestamp of the deletion, and
         each version that was published before the deletion. Each transaction deletes at most DELETED_AT_ONCE
-        memories, and records the current action on them in the audit trail.
+        memories, and records the current action on them in the audit trail. Raises PartialChange if the database fails
+        after the first of several transactions.
         """
         outcomes: dict[UUID, IngestStatus] = {}
         busy, conflicting = set[UUID](), set[UUID]()
@@ -67,17 +68,19 @@ class IngestRequests(NamespaceStore):
         ]:
             try:
                 results = self._delete_some(deletions_json(remaining, unfinished), limit)
-            except StatementTimeout:
-                if limit == 1:
+            except ServiceError as exc:
+                if isinstance(exc, StatementTimeout) and limit > 1:
+                    limit //= 10
+                    continue
+                if not deleted:
                     raise
-                limit //= 10
-                continue
+                raise PartialChange(f"{deleted:,} memories were deleted before this error", exc) from exc
+            self.database.discard_quota(self.namespace)
             deleted += len(results["deleted"])
             outcomes |= read_outcomes(results["recorded"])
             unfinished = results.get("unfinished", {})
             busy.update(map(UUID, results["busy"]))
             conflicting.update(map(UUID, results["conflicting"]))
-        self.database.discard_quota(self.namespace)
         return DeletedRecords(
             outcomes=outcomes, busy=frozenset(busy), conflicting=tuple(sorted(conflicting)), memories=deleted
         )
