@@ -195,6 +195,8 @@ def _follow(batch: Batch, outcomes: Mapping[UUID, IngestStatus], destination: De
         if (is_present or record.is_repeated) and state is IngestState.STORED:
             state = IngestState.DUPLICATE
         error = "" if state in _SUCCESSES else status.error or state
+        if isinstance(reading, FailedRequest):
+            error = reading.error  # the outcome may be that of an earlier request with the same id
         if (
             is_present
             and record.names_request

@@ -77,10 +77,12 @@ class FakeDestination:
                     self.external_ids[record.reading.request_id] = record.reading.external_id
                 case FailedRequest():
                     self.refused.append(record.reading)
-                    self.requests[record.reading.request_id] = ""
-                    self.ended[record.reading.request_id] = IngestStatus(
+                    failure = IngestStatus(
                         request_id=record.reading.request_id, state=IngestState.FAILED, error=record.reading.error
                     )
+                    # As in the database, the outcome of an earlier request with the same id does not change.
+                    self.ended.setdefault(record.reading.request_id, failure)
+                    self.requests.setdefault(record.reading.request_id, "")
             self._outcome(record.reading.request_id)
 
     def outcomes(self, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
@@ -243,6 +245,15 @@ def test_a_request_id_of_an_earlier_import_is_a_duplicate_or_with_other_content_
     summary = run(after, destination, Journal(tmp_path / "j", "here"), lambda count: None)
     assert summary.states == {"duplicate": 1, "failed": 1}
     assert summary.failures == [("f:2", f"request_id must be unique, got {second}: an earlier request has it")]
+
+
+def test_an_invalid_record_with_the_request_id_of_an_earlier_import_is_a_failure(tmp_path: Path) -> None:
+    request_id, destination = str(new_id()), FakeDestination()
+    run([_named("f:1", "one", request_id=request_id)], destination, Journal(tmp_path / "j", "here"), lambda count: None)
+    after = [_named("f:1", " ", request_id=request_id)]
+    summary = run(after, destination, Journal(tmp_path / "j2", "here"), lambda count: None)
+    assert summary.states == {"failed": 1}
+    assert summary.failures == [("f:1", "content must contain at least one character that is not white space")]
 
 
 @pytest.mark.parametrize("other", [{"source": "crm", "key": "b"}, {"source": "files", "key": "a"}, {}])
