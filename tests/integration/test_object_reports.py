@@ -120,6 +120,29 @@ def test_a_record_with_the_request_id_of_an_earlier_import_is_reported_as_failed
     assert list(system.memories.dead_letters(10)) == []
 
 
+def test_an_invalid_record_with_the_request_id_of_an_earlier_import_is_reported_as_failed(
+    system: System, reported: Callable[..., dict[str, Any]]
+) -> None:
+    first = {"content": "a", "timestamp": RECORD["timestamp"], "request_id": str(EARLIER.request_id)}
+    assert reported(system.deliver, first)["state"] == "stored"
+    line = reported(system.deliver, {**RECORD, "key": "2"}, {**first, "content": " "})
+    error = "content must contain at least one character that is not white space"
+    assert (line["line"], line["state"], line["error"], line["memory_id"]) == (2, "failed", error, None)
+    assert system.memories.statuses([EARLIER.request_id])[EARLIER.request_id].state == "stored"
+
+
+def test_a_record_that_the_next_delivery_refuses_is_reported_as_failed(
+    system: System, reported: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = {"content": "a", "timestamp": RECORD["timestamp"], "request_id": str(EARLIER.request_id)}
+    assert reported(system.deliver, first)["state"] == "stored"
+    monkeypatch.setattr("mnemosyne.service.object_import.BATCH_BYTES", 800)
+    long = {**RECORD, "key": "2", "content": "tea " * 100}
+    line = reported(system.deliver, long, {**first, "content": "b"}, interruptions=1)
+    error = f"request_id must be unique, got {first['request_id']}: an earlier request has it"
+    assert (line["line"], line["state"], line["error"]) == (2, "failed", error)
+
+
 def test_a_delivery_reads_a_limited_number_of_published_records_again(
     system: System, reported: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from mnemosyne.domain.memory import BATCH_LIMIT, ExternalId, FailedRequest, IngestState, Reading, Request
+from mnemosyne.domain.memory import BATCH_LIMIT, ExternalId, FailedRequest, IngestState, Reading
 from mnemosyne.domain.memory_input import Defaults
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.object_import import (
@@ -91,11 +91,12 @@ def import_object(
 
 @dataclass(frozen=True)
 class _Record:
-    """A valid record of an object. `key` is made from the number of its line (see `key_of`)."""
+    """A record of an object. `key` is made from the number of its line (see `key_of`)."""
 
-    request: Request
-    item: Item
+    reading: Reading
     key: str
+    names_request: bool
+    """Whether the record itself contains a request id."""
 
 
 @dataclass
@@ -170,38 +171,44 @@ class _Reading:
         key = key_of(item.line, item.place)
         reading, is_repeated = self._read_item(item, modified)
         key += REPEATED if is_repeated else ""
+        weight = len(encode(self.namespace, [reading], "")[0])
+        if self.size + weight > BATCH_BYTES:
+            self._publish_batch()
+        # Set the request id after the call of `_publish_batch`, which may record `lines`. A recorded request id stays,
+        # but `_separate_failures` may still give this record another one.
         self.lines[key] = reading.request_id
-        if isinstance(reading, FailedRequest):
-            self._add_failure(reading, item)
-        else:
-            weight = len(encode(self.namespace, [reading], "")[0])
-            if self.size + weight > BATCH_BYTES:
-                self._publish_batch()
-            self.batch.append(_Record(reading, item, key))
-            self.size += weight
+        self.batch.append(_Record(reading, key, names_request=bool((item.fields or {}).get("request_id"))))
+        self.size += weight
         self._note_left_out([*item.left_out, *(["superseded_by_hash"] if item.superseded_by_hash else [])])
-        if len(self.batch) + len(self.failures) >= BATCH_LIMIT:
+        if len(self.batch) >= BATCH_LIMIT:
             self._publish_batch()
 
-    def _add_failure(self, failure: FailedRequest, item: Item) -> None:
-        provenance = Provenance(client=BUCKET, import_name=self.stored_object.source, import_line=item.line)
-        self.failures.append(replace(failure, provenance=provenance))
+    def _separate_failures(self) -> None:
+        """Move the invalid records of the batch to `failures`.
 
-    def _refuse_conflicts(self) -> None:
-        """Refuse the records of the batch whose request id belongs to an earlier request with different content.
-
-        Otherwise the report would show the outcome of the earlier request for such a record.
+        A record is also refused if its request id belongs to an earlier request with different content. Such a record
+        gets a new request id. Otherwise the report would show the outcome of the earlier request for the record.
         """
-        requests = [record.request for record in self.batch if (record.item.fields or {}).get("request_id")]
-        conflicting = self.services.imports_of(self.namespace).conflicting(requests) if requests else set()
+        named = [record.reading for record in self.batch if record.names_request]
+        conflicting = self.services.imports_of(self.namespace).conflicting(named) if named else set()
+        valid = []
         for record in self.batch:
-            if (request_id := record.request.request_id) in conflicting:
-                place = ExternalId(self.stored_object.source, key_of(record.item.line, record.item.place))
-                error = f"request_id must be unique, got {request_id}: an earlier request has it"
-                failure = refuse(record.request, error, place)
-                self.lines[record.key] = failure.request_id
-                self._add_failure(failure, record.item)
-        self.batch = [record for record in self.batch if record.request.request_id not in conflicting]
+            reading = record.reading
+            if reading.request_id in conflicting:
+                error = f"request_id must be unique, got {reading.request_id}: an earlier request has it"
+                if isinstance(reading, FailedRequest):
+                    error = reading.error
+                place = ExternalId(self.stored_object.source, record.key.removesuffix(REPEATED))
+                reading = refuse(reading, error, place)
+                self.lines[record.key] = reading.request_id
+            if isinstance(reading, FailedRequest):
+                provenance = Provenance(
+                    client=BUCKET, import_name=self.stored_object.source, import_line=line_of(record.key)
+                )
+                self.failures.append(replace(reading, provenance=provenance))
+            else:
+                valid.append(record)
+        self.batch = valid
 
     def _note_left_out(self, names: Sequence[str]) -> None:
         """Count the unknown fields of records by name. After LEFT_OUT_NAMES names, all others are counted as `…`."""
@@ -223,13 +230,13 @@ class _Reading:
 
     def _publish_batch(self) -> None:
         """Publish the batch. Every RECORD_SECONDS, record the progress. Raises Unavailable after the deadline."""
-        self._refuse_conflicts()
+        self._separate_failures()
         if self.failures:
             self._record_failures()
         if self.batch:
-            lines = [record.item.line for record in self.batch]
+            lines = [line_of(record.key) for record in self.batch]
             publisher = Publisher(client=BUCKET, import_name=self.stored_object.source, lines=lines)
-            self.services.queue.publish(self.namespace, [record.request for record in self.batch], publisher)
+            self.services.queue.publish(self.namespace, [record.reading for record in self.batch], publisher)
         count = len(self.batch) + len(self.failures)
         left_out = Counter(self.progress.left_out) + self.left_out
         self.progress = replace(self.progress, memories=self.progress.memories + count, left_out=left_out)

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from mnemosyne.adapters.database.memory_database import NamespaceRows
 from mnemosyne.adapters.database.rows import external_id_values, json_text, read_statuses, uuid_array
-from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus, Request
+from mnemosyne.domain.memory import Deletion, IngestState, IngestStatus, Reading
 from mnemosyne.domain.object_import import REPEATED, ObjectImport, ObjectLine
 
 PROGRESS: Final = """
@@ -96,6 +96,9 @@ WITH deleted AS (
 SELECT count(*) AS lines FROM deleted
 """
 
+_NO_CONTENT: Final = "00"
+"""Hash that no content has, for a request whose content could not be read."""
+
 
 def _line_status(line: str, status: IngestStatus | None) -> IngestStatus | None:
     """Return the status of a line, with the state `duplicate` if an earlier line of the object has the same request id.
@@ -140,15 +143,16 @@ class ObjectImports(NamespaceRows):
             for row in rows
         ]
 
-    def conflicting(self, requests: Sequence[Request]) -> set[UUID]:
+    def conflicting(self, requests: Sequence[Reading]) -> set[UUID]:
         """Return the ids in `requests` under which a different request already has a final outcome.
 
-        The SQL function is_same_request compares the contents and the records of the two requests.
+        The SQL function is_same_request compares the contents and the records of the two requests. An invalid request
+        without a readable content differs from every other request.
         """
         fields = [
             {
                 "request_id": request.request_id,
-                "content_hash": request.content_hash if isinstance(request, IngestRequest) else "",
+                "content_hash": "" if isinstance(request, Deletion) else request.content_hash or _NO_CONTENT,
                 **external_id_values(request.external_id),
             }
             for request in requests
