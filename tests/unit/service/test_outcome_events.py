@@ -6,11 +6,14 @@ from typing import Any
 import orjson
 import pytest
 
+from mnemosyne.domain.memory import FailedRequest, IngestState
 from mnemosyne.domain.pubsub_message import LETTER_ID, Published
+from mnemosyne.errors import InvalidRequest
 from mnemosyne.ids import new_id
 from mnemosyne.service import redrives
 from mnemosyne.service.deliveries import Push, store
 from tests.fakes import FakeOutcomes, FakeServices
+from tests.memories import make_dead_letter
 
 
 @pytest.fixture
@@ -54,6 +57,19 @@ def test_a_failure_with_the_first_error_after_another_one_has_another_event_id(
     for number, content in enumerate(["", " ", "", ""]):  # the last failure repeats an outcome, so it causes no event
         _deliver(services, {"request_id": request_id, "content": content}, message_id=str(number))
     assert len(_ids(topic)) == len(set(_ids(topic))) == 3
+
+
+def test_a_dead_lettered_request_that_is_published_again_and_fails_is_announced_with_its_new_error(
+    services: FakeServices, topic: FakeOutcomes
+) -> None:
+    request_id = new_id()
+    services.memories.give_up(make_dead_letter("1"), [FailedRequest(request_id=request_id, error="slow")], contents={})
+    services.memories.mark_announced(services.memories.unannounced_outcomes([request_id]))
+    services.embedder.fault = InvalidRequest("the model refuses it")
+    _deliver(services, {"request_id": str(request_id), "content": "tea", "timestamp": "2026-05-20"}, message_id="2")
+    (outcome,) = topic.told
+    assert outcome.status
+    assert (outcome.state, outcome.status.error) == (IngestState.DEAD_LETTERED, "the model refuses it")
 
 
 def test_a_letter_that_fails_with_its_first_cause_after_another_one_has_another_event_id(

@@ -51,9 +51,9 @@ LIMIT CAST(:limit AS integer)
 # was stored before this import started, the state is `duplicate`.
 #
 # If a request failed or was dead-lettered before this import started, its earlier outcome is left out at first, because
-# this import has published the record again, and the new attempt may succeed. If the new attempt is dead-lettered too,
-# updated_at does not change, so the outcome still looks like the earlier one. Therefore the outcome is returned anyway
-# when an hour has passed since the object was read.
+# this import has published the record again, and the new attempt may succeed. If the new attempt is only postponed,
+# updated_at does not change. Therefore the earlier outcome is returned when an hour has passed since the object was
+# read.
 OUTCOMES_OF: Final = """
 WITH import AS (
     SELECT started_at, read_at

@@ -144,12 +144,16 @@ BEGIN
             content_hash = EXCLUDED.content_hash, attempts = i.attempts + 1, error = EXCLUDED.error, note = EXCLUDED.note,
             source = EXCLUDED.source, key = EXCLUDED.key, version_at = EXCLUDED.version_at,
             version_published = EXCLUDED.version_published,
-            provenance = known_provenance(EXCLUDED.provenance, i.provenance), updated_at = clock_timestamp(),
+            provenance = CASE WHEN result.event = 'failed'
+                THEN nullif((coalesce(i.provenance, '{}') - 'first_words') || coalesce(EXCLUDED.provenance, '{}'), '{}')
+                ELSE known_provenance(EXCLUDED.provenance, i.provenance) END,
+            updated_at = clock_timestamp(),
             announced_at = CASE WHEN result.event = 'failed' AND i.error = EXCLUDED.error THEN i.announced_at END
         WHERE next_request_state(i.state, result.event) IS NOT NULL
         RETURNING i.request_id, i.state, i.memory_id, i.attempts, i.error, i.note INTO result;
-        -- The INSERT changes no row if the event is `failed` and the request is already dead_lettered. The request must
-        -- be in the result nevertheless. Otherwise the caller of claim_requests would store its content.
+        -- The INSERT changes no row if the request has just got a final state, for example because its memory was
+        -- forgotten. The request must be in the result nevertheless. Otherwise the caller of claim_requests would store
+        -- its content.
         IF NOT FOUND THEN
             SELECT i.request_id, i.state, i.memory_id, i.attempts, i.error, i.note INTO result
             FROM ingest_requests i WHERE i.namespace = p_namespace AND i.request_id = version.request_id;

@@ -12,14 +12,16 @@
 --
 -- The states stored, duplicate and deleted are final: no event changes them. The states failed and dead_lettered are
 -- not final: the events stored, duplicate and deleted change them. The event redriven changes dead_lettered to queued.
--- Other events leave the states failed and dead_lettered as they are.
+-- A dead-lettered request that fails stays dead_lettered, because its dead letter can still be redriven, and gets the
+-- new error. Other events leave the states failed and dead_lettered as they are.
 CREATE OR REPLACE FUNCTION next_request_state(p_state text, p_event text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE
     WHEN p_state IN ('stored', 'duplicate', 'deleted') THEN NULL
     WHEN p_event IN ('stored', 'duplicate', 'deleted') THEN p_event
     WHEN p_event = 'postponed' AND (p_state IS NULL OR p_state = 'queued') THEN 'queued'
-    WHEN p_event = 'failed' AND (p_state IS NULL OR p_state IN ('queued', 'failed')) THEN 'failed'
+    WHEN p_event = 'failed' AND p_state = 'dead_lettered' THEN 'dead_lettered'
+    WHEN p_event = 'failed' THEN 'failed'
     WHEN p_event = 'given_up' AND (p_state IS NULL OR p_state IN ('queued', 'dead_lettered')) THEN 'dead_lettered'
     WHEN p_event = 'redriven' AND p_state = 'dead_lettered' THEN 'queued'
 END;
