@@ -86,6 +86,26 @@ def test_a_redrive_whose_message_and_mark_both_fail_reports_that_the_dead_letter
     assert "redrive it again after 24 hours" in problem
 
 
+@pytest.mark.parametrize("published", [0, 5])
+def test_a_redrive_after_which_the_database_fails_reports_the_number_of_published_dead_letters(
+    services: FakeServices, letters: list[str], monkeypatch: pytest.MonkeyPatch, published: int
+) -> None:
+    ids = iter([letters[:published]])
+
+    def answer_once(self: object, choice: object) -> list[str]:
+        for answer in ids:
+            return answer
+        raise Unavailable("the database is not available")
+
+    monkeypatch.setattr(type(services.memories), "dead_letter_ids", answer_once)
+    result = call_tool(services, "redrive", cause="broken")
+    assert len(services.queue.messages) == published
+    assert ("nothing was changed" in text_of(result)) == (published == 0)
+    assert ("5 dead letters were published again (the database is not available)" in text_of(result)) == (
+        published == 5
+    )
+
+
 @pytest.fixture
 def holds(shared_database: SharedDatabase) -> Holds:
     return Holds(shared_database.connect_as_owner)

@@ -20,6 +20,7 @@ from mnemosyne.adapters.database.rows import (
 from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.memory import Deletion, FailedRequest, IngestStatus
 from mnemosyne.domain.outcome import DeletedRecords, OutcomeCursor, OutcomePage
+from mnemosyne.domain.plurals import quantity
 from mnemosyne.errors import PartialChange, ServiceError, StatementTimeout
 
 DELETED_AT_ONCE: Final = 1_000
@@ -74,7 +75,8 @@ class IngestRequests(NamespaceStore):
                     continue
                 if not deleted:
                     raise
-                raise PartialChange(f"{deleted:,} memories were deleted before this error", exc) from exc
+                change = f"{quantity(deleted, 'memory was', 'memories were')} deleted before this error"
+                raise PartialChange(change, exc) from exc
             self.database.discard_quota(self.namespace)
             deleted += len(results["deleted"])
             outcomes |= read_outcomes(results["recorded"])

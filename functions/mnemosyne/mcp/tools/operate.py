@@ -11,9 +11,10 @@ from mnemosyne.domain.console_queries import ListedRequest
 from mnemosyne.domain.dead_letter import ALL_DEAD_LETTERS, DeadLetterCause, DeadLetterChoice, Redrivable
 from mnemosyne.domain.memory import FIRST_WORDS, IngestState
 from mnemosyne.domain.parsing import Input, Text
+from mnemosyne.domain.plurals import quantity
 from mnemosyne.domain.preview import preview
 from mnemosyne.domain.principal import Principal
-from mnemosyne.errors import InvalidRequest
+from mnemosyne.errors import InvalidRequest, PartialChange, ServiceError
 from mnemosyne.mcp import cursors
 from mnemosyne.mcp.tool import Reply, Result, tool
 from mnemosyne.mcp.tools.filters import Limit, PageCursor
@@ -194,12 +195,21 @@ def redrive(arguments: RedriveArguments, principal: Principal, services: Service
     due = DeadLetterChoice(message_ids=message_ids, cause=arguments.cause, redrivable=Redrivable.DUE)
     attempts = list(redrives.redrive_chosen(due, memories=memories, queue=queue, limit=REDRIVEN_AT_ONCE))
     problems = [attempt.problem for attempt in attempts if attempt.problem]
+    letters = len(attempts) - len(problems)
+    try:
+        left = len(memories.dead_letter_ids(due))
+    except ServiceError as exc:
+        if not letters:
+            raise
+        raise PartialChange(
+            f"{quantity(letters, 'dead letter was', 'dead letters were')} published again", exc
+        ) from exc
     return Reply(
         RedriveResult(
-            letters=len(attempts) - len(problems),
+            letters=letters,
             request_ids=[request_id for attempt in attempts for request_id in attempt.request_ids],
             problems=problems,
-            remaining=max(0, len(memories.dead_letter_ids(due)) - len(problems)),
+            remaining=max(0, left - len(problems)),
         ),
         has_stored_text=bool(problems),
     )
