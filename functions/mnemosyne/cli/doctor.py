@@ -22,7 +22,7 @@ from mnemosyne.errors import ServiceError
 @JSON
 @target(DATA_DIR, PROJECT)
 def doctor(as_json: bool, **target_values: Any) -> None:
-    """Check settings, database, extension, schema, embedding space, role, topic, embedder and authentication."""
+    """Check settings, database, schema, embedding space, role, languages, topic, embedder, reranker, authentication."""
     checks = []
     for check in _checks(target_values):
         checks.append(check)
@@ -63,7 +63,7 @@ def _checks(target_values: Mapping[str, Any]) -> Iterator[Check]:
                     del check["ok"]
                     yield Check(**check)
             return
-        with open_services(target_values["data_dir"], any_space=True, delivers=False) as services:
+        with open_services(target_values["data_dir"], delivers=False) as services:
             # Yield each check as soon as it has ended, so that its result is printed before the next check begins.
             yield examination.check_settings()
             yield from examination.examine(services)

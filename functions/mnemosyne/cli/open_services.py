@@ -33,9 +33,7 @@ def settings_of_a_system() -> list[str]:
 
 
 @contextmanager
-def open_services(
-    data_dir: str | None, *, create: bool = False, any_space: bool = False, delivers: bool = True
-) -> Iterator[ConfiguredServices]:
+def open_services(data_dir: str | None, *, create: bool = False, delivers: bool = True) -> Iterator[ConfiguredServices]:
     """Yield the system that a command works on. A local system is started if necessary.
 
     The command works on the local system in `data_dir`. Without `data_dir`, it works on the system that the
@@ -43,11 +41,11 @@ def open_services(
     in `data_dir` is created.
 
     If `delivers` is false, only the database of a local system is started, which saves seconds. This is enough for
-    commands that only read. If `any_space` is true, it is not an error if the memories are in another embedding space
-    than the settings name.
+    commands that only read. It is not an error if the memories are in another embedding space than the settings name,
+    because the settings of a command need not name an embedder.
     """
     if settings_of_a_system() and data_dir is None:
-        with closing(ConfiguredServices(Settings.from_environment(), any_space=any_space)) as services:
+        with closing(ConfiguredServices(Settings.from_environment(), any_space=True)) as services:
             yield services
         return
     from mnemosyne.cli.local import stack
@@ -55,7 +53,7 @@ def open_services(
     start = stack.ingest_stack if delivers else stack.reading_stack
     with (
         start(data_directory(data_dir, create)) as settings,
-        closing(ConfiguredServices(settings, any_space=any_space)) as services,
+        closing(ConfiguredServices(settings, any_space=True)) as services,
     ):
         yield services
 

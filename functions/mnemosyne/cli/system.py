@@ -86,7 +86,7 @@ def memory_system(
     if project is not None:
         yield Deployment(project, region, deployment)
         return
-    with open_services(data_dir, any_space=True, delivers=delivers) as services:
+    with open_services(data_dir, delivers=delivers) as services:
         yield LocalSystem(MemoryStores(services))
 
 

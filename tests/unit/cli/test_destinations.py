@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from mnemosyne.cli import formats, importer
 from mnemosyne.cli.destinations import McpDestination
 from mnemosyne.cli.import_source import Record, Source
 from mnemosyne.cli.journal import Journal
+from mnemosyne.cli.local import postgres
+from mnemosyne.cli.main import cli
 from mnemosyne.cli.tool_client import ToolClient
 from mnemosyne.domain.memory import ExternalId, IngestState
 from mnemosyne.domain.memory_changes import MemoryChange
@@ -27,6 +30,7 @@ from mnemosyne.mcp.tools import TOOLS, by_name
 from mnemosyne.service import ingest
 from tests.fakes import FakeServices
 from tests.memories import list_memories, store_content
+from tests.shared_database import SharedDatabase
 
 
 @pytest.mark.parametrize("tags", [(), ("gamma",), ("none",), ("None", "x")])
@@ -201,3 +205,22 @@ def test_a_record_with_an_invalid_source_or_key_fails_once_and_is_reported_under
     ((data, attributes),) = services.queue.messages
     (failed,) = decode(Published(message_id="", data=data, attributes=attributes)).rejected
     assert failed.external_id == ExternalId(source, key)
+
+
+def test_an_import_works_with_settings_in_the_environment_that_name_no_embedder(
+    services: FakeServices, cluster: postgres.EmbeddedPostgres, shared_database: SharedDatabase, tmp_path: Path
+) -> None:
+    row = {"content": "tea", "timestamp": "2026-05-20", "source": "crm", "key": "7"}
+    file = tmp_path / "rows.jsonl"
+    file.write_text(json.dumps(row) + "\n")
+    message = decode(
+        Published(message_id="1", data=json.dumps(row).encode(), attributes={"namespace": LOCAL.namespace})
+    )
+    ingest.store(message, memories=services.memories_of(LOCAL.namespace), embedder=services.embedder)
+    environment = {
+        "MNEMOSYNE_DATABASE_URL": cluster.url(postgres.OWNER, shared_database.name),
+        "MNEMOSYNE_TOPIC": f"file://{tmp_path}/queue.db",
+    }
+    result = CliRunner().invoke(cli, ["import", str(file), "--json"], env=environment)
+    assert result.exit_code == 0, result.exception
+    assert json.loads(result.stdout.splitlines()[-1]) == {"stored": 0, "duplicate": 1, "failed": 0}
