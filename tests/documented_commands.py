@@ -1,4 +1,4 @@
-"""Find the commands in the code blocks of the documentation, and say which of them a test runs."""
+"""Find the commands in the documentation, and say which of them a test runs."""
 
 import re
 from collections.abc import Iterator
@@ -83,9 +83,17 @@ class Command:
 
 
 def commands(document: Path) -> list[Command]:
-    """Return the commands in the code blocks of a document. Comments are removed, and continued lines are joined."""
-    documented = []
-    for first, language, lines in blocks(document.read_text()):
+    """Return the commands in the code blocks of a document, and in the first column of its tables of commands.
+
+    Continued lines are joined.
+    """
+    text = document.read_text()
+    documented = [
+        Command(document, number, row[1])
+        for number, line in enumerate(text.splitlines(), 1)
+        if (row := re.match(r"\| `(make [^`]+)` \|", line))
+    ]
+    for first, language, lines in blocks(text):
         if language not in SHELL or not lines:
             continue
         joined = ""
@@ -94,10 +102,10 @@ def commands(document: Path) -> list[Command]:
                 continue
             joined += line.removesuffix("\\")
             if not line.endswith("\\"):
-                text = re.sub(r"(^|\s+)# .*$", "", joined.removeprefix("$ ")).strip()
-                documented += [Command(document, number, text)] if text else []
+                command = joined.removeprefix("$ ").strip()
+                documented += [Command(document, number, command)] if command else []
                 joined = ""
-    return documented
+    return sorted(documented, key=lambda command: command.line)
 
 
 def blocks(text: str) -> Iterator[tuple[int, str, list[str]]]:

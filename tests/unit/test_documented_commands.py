@@ -15,6 +15,10 @@ def test_each_documented_command_is_run_by_a_test_or_has_a_reason() -> None:
     assert [str(command) for command in COMMANDS if not command.is_run and not command.reason] == []
 
 
+def test_no_documented_command_has_a_comment_because_a_terminal_with_zsh_takes_it_for_arguments() -> None:
+    assert [str(command) for command in COMMANDS if re.search(r"(^|\s)#", command.text)] == []
+
+
 @pytest.mark.parametrize("pattern", [*RUN, *NOT_RUN])
 def test_each_entry_of_the_tables_matches_a_documented_command(pattern: str) -> None:
     assert any(re.match(pattern, command.text) for command in COMMANDS)
