@@ -143,8 +143,9 @@ def test_the_dimension_is_read_from_the_catalog_of_an_empty_table(empty: Connect
     assert read_embedding_space(empty, SMALL) == SMALL
     with pytest.raises(
         Misconfigured, match=r"embeddings of small at dimension 8, the settings say small at dimension 16"
-    ):
+    ) as refused:
         read_embedding_space(empty, EmbeddingSpace("offline", "small", 16))
+    assert "`mnemosyne reembed --project MY-PROJECT --model small --dimension 16`" in refused.value.next_step
 
 
 def test_a_database_without_schema_says_what_to_run(empty: Connection) -> None:

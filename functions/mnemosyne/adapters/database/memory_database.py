@@ -49,7 +49,8 @@ def read_embedding_space(connection: Connection, expected: EmbeddingSpace | None
         f"the database holds embeddings of {space}, the settings say {expected}",
         next_step="set embedding_model (MNEMOSYNE_EMBEDDING_MODEL) and embedding_dimension "
         "(MNEMOSYNE_EMBEDDING_DIMENSION) back to the values of the database and run `make deploy`; or move the "
-        "memories with `mnemosyne reembed --project MY-PROJECT`",
+        f"memories with `mnemosyne reembed --project MY-PROJECT --model {expected.model} --dimension "
+        f"{expected.dimension}`",
     )
 
 
