@@ -102,6 +102,7 @@ def test_gcloud_publishes_as_the_page_says(publisher: Publisher, tmp_path: Path)
     )
     # Publish to the emulator's topic instead of a publisher's own topic. All namespaces share it, so name a namespace.
     command = command.replace("mnemosyne-publisher-crm", "ingest").replace("key=1", "key=1,namespace=default")
+    command = command.replace("MY-PROJECT", PROJECT)
     where = {
         "CLOUDSDK_CONFIG": str(tmp_path),
         "CLOUDSDK_CORE_PROJECT": PROJECT,
