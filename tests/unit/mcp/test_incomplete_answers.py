@@ -61,6 +61,14 @@ def test_a_search_by_relevance_does_not_count_further_memories(services: FakeSer
     assert "more" not in answer_of(services, "memory_search", query="tea", limit=3)
 
 
+@pytest.mark.parametrize("query", ["tea", "zebra"])
+def test_the_search_of_connectors_says_that_it_is_degraded(services: FakeServices, query: str) -> None:
+    _store_ten(services)
+    services.embedder.away = True
+    degraded = answer_of(services, "memory_search", query=query)["degraded"]
+    assert answer_of(services, "search", query=query)["note"].endswith(degraded)
+
+
 def test_an_old_tool_without_a_query_says_if_there_are_more(services: FakeServices) -> None:
     _store_ten(services)
     answer = answer_of(services, "recall_by_timeframe", start_date="2020-01-01", n_results=3)

@@ -42,7 +42,7 @@ class ConnectorHit(Result):
 
 class ConnectorHits(Result):
     """The hits, best first. `note` warns that others stored the titles. If no hit is close to the query, `note` also
-    says so, and it says how to find closer hits beyond the limit."""
+    says so, and it says how to find closer hits beyond the limit. If the search is degraded, `note` has the reason."""
 
     results: list[ConnectorHit]
     note: str | None = None
@@ -74,7 +74,7 @@ class Document(Result):
 def search(arguments: ConnectorQuery, principal: Principal, services: Services) -> Reply:
     response = search_response(SearchArguments(query=arguments.query), principal, services)
     results = [ConnectorHit(**vars(hit), url=page_of(hit.id)) for hit in response.memories]
-    notes = (STORED if results else None, response.nothing_close or response.closer_hits)
+    notes = (STORED if results else None, response.nothing_close or response.closer_hits, response.degraded)
     return Reply(ConnectorHits(results=results, note=" ".join(filter(None, notes)) or None), has_stored_text=False)
 
 
