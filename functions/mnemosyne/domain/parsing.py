@@ -106,7 +106,9 @@ class Input(BaseModel):
     example: ClassVar[str] = ""
     """Example of valid arguments, for the error about an unknown field."""
     instead: ClassVar[Mapping[str, str]] = {}
-    """For the name of each argument that callers often pass by mistake, advice on what to do instead."""
+    """For the name of each argument that callers often pass by mistake, advice on what to do instead.
+
+    The advice also applies to the synonyms of the name (`SYNONYMS`)."""
 
 
 InputT = TypeVar("InputT", bound=BaseModel)
@@ -237,9 +239,12 @@ def _unknown_argument_error(location: Location, model: type[BaseModel], of: str,
     inner = model_at(model, location[:-1])
     name, owner = str(location[-1]), path(location[:-1])
     problem = f"{path(location)} is not " + (f"a field of {owner}" if owner else f"an argument{of and f' of {of}'}")
-    instead = inner.instead.get(name, "") if issubclass(inner, Input) else ""
+    advice = inner.instead if issubclass(inner, Input) else {}
+    instead = advice.get(name, "")
     if not instead and (similar := closest_name(name, inner.model_fields)):
         instead = f"did you mean {similar}"
+    elif not instead and (similar := closest_name(name, advice)):
+        instead = advice[similar]
     return f"{problem}{also}{instead and f'; {instead}'}"
 
 

@@ -149,7 +149,10 @@ def test_windows_without_common_time_are_an_error_that_shows_both(services: Fake
 def test_a_search_without_query_and_filter_is_an_error(services: FakeServices) -> None:
     for arguments in ({}, {"query": "  "}, {"mode": "exact"}):
         message = error_of(services, "memory_search", **arguments)
-        assert message == "give a query, or a filter instead: tags, session, metadata, after, before or time_expr"
+        assert message == (
+            "give a query, or a filter instead: tags, session, metadata, after, before or time_expr; to list all "
+            "memories, call list_memories"
+        )
 
 
 def test_a_filter_alone_lists_newest_first_without_relevance(services: FakeServices) -> None:

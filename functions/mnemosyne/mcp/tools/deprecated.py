@@ -16,15 +16,14 @@ from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp.tool import Reply, Tool
 from mnemosyne.mcp.tools.search import (
     EXACT_LENGTH,
-    QUERY_LENGTH,
     Query,
+    RequiredQuery,
     SearchArguments,
     SearchResponse,
     search_response,
 )
 from mnemosyne.ports.services import Services
 
-RequiredQuery = Annotated[Filled, Field(max_length=QUERY_LENGTH)]
 Results = Annotated[int, Field(ge=1, le=100)]
 
 

@@ -29,7 +29,9 @@ from mnemosyne.ports.services import Services
 class RetrieveArguments(FilterArguments):
     """The question, and filters."""
 
-    instead = {"mode": "memory_search takes one"}  # noqa: RUF012 - a constant of the class
+    instead = {"mode": "memory_search takes one"} | dict.fromkeys(
+        ("tag_match", "quality_boost", "include_superseded", "as_of"), "memory_search takes it"
+    )
 
     query: Annotated[Text, Field(min_length=1, max_length=QUERY_LENGTH, description="In plain words.")]
     limit: Limit = 5

@@ -11,7 +11,7 @@ from pydantic import Field, WithJsonSchema
 
 from mnemosyne.domain import graphemes, rate_limit
 from mnemosyne.domain.embedding_space import known_languages, language_warning
-from mnemosyne.domain.parsing import Text
+from mnemosyne.domain.parsing import Filled, Text
 from mnemosyne.domain.principal import Principal
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.domain.search import HYBRID_QUALITY_WEIGHT, Hit, RelevanceParts, SearchMode, SearchQuery, TagMatch
@@ -38,10 +38,15 @@ RESPONSE_CHARACTERS = 9_000
 the model, has about 20,000 characters."""
 LONGEST_RESPONSE = 400_000
 Query = Annotated[Text, Field(max_length=QUERY_LENGTH)]
+RequiredQuery = Annotated[Filled, Field(max_length=QUERY_LENGTH)]
 
 
 class SearchArguments(FilterArguments):
     """The query, filters and options of a search."""
+
+    instead = {"days_back": "give time_expr, such as 'the past 7 days'"} | dict.fromkeys(
+        ("cursor", "order"), "raise limit, or page through list_memories"
+    )
 
     query: Query | None = Field(None, description="In plain words; without it, the newest within the filters.")
     mode: SearchMode = Field(
@@ -168,7 +173,10 @@ def _search_query(arguments: SearchArguments, span: TimeWindow | None, now: date
     as_of = past_time(arguments.as_of, now=now, timezone=arguments.timezone)
     filters = arguments.filters(span, as_of=as_of)
     if not text and not filters.has_condition:
-        raise InvalidRequest("give a query, or a filter instead: tags, session, metadata, after, before or time_expr")
+        raise InvalidRequest(
+            "give a query, or a filter instead: tags, session, metadata, after, before or time_expr; to list all "
+            "memories, call list_memories"
+        )
     if len(arguments.query or "") > EXACT_LENGTH and arguments.mode is SearchMode.EXACT:
         raise InvalidRequest(
             f"query must be at most {EXACT_LENGTH} characters long in mode exact, got {len(arguments.query or ''):,}: "

@@ -119,6 +119,8 @@ class UpdateArguments(Input):
     @model_validator(mode="after")
     def _check_changes(self) -> Self:
         names = self.model_fields_set - {"id", "ids", "timezone"}
+        if self.ids is not None and not names & TAG_CHANGES:
+            raise ValueError("ids works only with add_tags and remove_tags: give id for other changes")
         if not names:
             raise ValueError(
                 f"give at least one of title, tags (['{NO_TAGS}'] removes all), metadata, superseded_by, expires_at "
@@ -126,8 +128,6 @@ class UpdateArguments(Input):
             )
         if names & TAG_CHANGES and names - TAG_CHANGES:
             raise ValueError("add_tags and remove_tags cannot be combined with other changes: make two calls")
-        if self.ids is not None and not names & TAG_CHANGES:
-            raise ValueError("ids works only with add_tags and remove_tags: give id for other changes")
         if self.superseded_by == self.id:
             raise ValueError("superseded_by must be the id of another memory")
         return self
