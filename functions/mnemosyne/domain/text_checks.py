@@ -6,7 +6,7 @@ import unicodedata
 from itertools import takewhile
 
 from mnemosyne.domain.memory import CONTENT_LIMIT
-from mnemosyne.domain.visible import first_invisible
+from mnemosyne.domain.visible import first_invisible, is_visible
 
 NORMAL_LIMIT = 2 * CONTENT_LIMIT
 """Maximum characters of a content in the Unicode normal form NFKC, in which the database indexes it. NFKC makes few
@@ -97,9 +97,27 @@ def check_not_empty(tag: str) -> str:
 
 
 def excerpt(value: object) -> str:
-    """Return the value as JSON for an error message, truncated to 80 characters."""
+    """Return the value as JSON for an error message, truncated to 80 characters.
+
+    Invisible characters, and white space other than spaces, are escaped.
+    """
     try:
-        text = json.dumps(value, ensure_ascii=True, default=str)
+        text = json.dumps(value, ensure_ascii=False, default=str)
     except (TypeError, ValueError, RecursionError):
         text = type(value).__name__
+    text = text[: EXCERPT_CHARACTERS + 1]
+    if not (text.isascii() and text.isprintable()):
+        text = "".join(
+            character if is_visible(text, at) and not _is_odd_space(character) else _escape(character)
+            for at, character in enumerate(text)
+        )
     return text if len(text) <= EXCERPT_CHARACTERS else text[:EXCERPT_CHARACTERS] + "…"
+
+
+def _escape(character: str) -> str:
+    # JSON does not escape the control character U+007F.
+    return "\\u007f" if character == "\x7f" else json.dumps(character)[1:-1]
+
+
+def _is_odd_space(character: str) -> bool:
+    return character.isspace() and character != " "
