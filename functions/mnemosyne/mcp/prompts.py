@@ -51,8 +51,11 @@ def fill_prompt(name: str, arguments: Mapping[str, str]) -> mcp_types.GetPromptR
         value = arguments.get(parameter.name, "").strip()
         if parameter.required and not value:
             raise MCPError(mcp_types.INVALID_PARAMS, f"{parameter.name} is required")
+        if len(value) > LONGEST:
+            problem = f"{parameter.name} must have at most {LONGEST:,} characters, got {len(value):,}"
+            raise MCPError(mcp_types.INVALID_PARAMS, problem)
         # str.format cannot be used here, because a value may contain braces.
-        text = text.replace(f"{{{parameter.name}}}", value[:LONGEST])
+        text = text.replace(f"{{{parameter.name}}}", value)
     content = mcp_types.TextContent(type="text", text=text.strip())
     message = mcp_types.PromptMessage(role="user", content=content)
     return mcp_types.GetPromptResult(description=title, messages=[message])

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from mcp.shared.exceptions import MCPError
 
 from mnemosyne.ids import new_id
 from mnemosyne.mcp.prompts import fill_prompt
@@ -78,6 +79,13 @@ def test_an_old_tool_without_a_query_says_if_there_are_more(services: FakeServic
 def test_the_prompt_for_a_period_lists_all_memories_of_the_period() -> None:
     (message,) = fill_prompt("review", {"time": "last week"}).messages
     assert "list_memories" in str(message.content) and "last week" in str(message.content)
+
+
+def test_an_argument_of_a_prompt_that_is_too_long_is_an_error() -> None:
+    (message,) = fill_prompt("recall", {"topic": f" {'x' * 1_000} "}).messages
+    assert "x" * 1_000 in str(message.content)
+    with pytest.raises(MCPError, match="topic must have at most 1,000 characters, got 1,001"):
+        fill_prompt("recall", {"topic": "x" * 1_001})
 
 
 def test_the_statistics_have_the_number_of_all_tags(services: FakeServices) -> None:
