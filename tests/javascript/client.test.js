@@ -128,6 +128,13 @@ test("a call is not repeated as another person", async () => {
   assert.equal(made.requests.length, 1);
 });
 
+for (const [given, seconds] of [["7", 7], ["Mon, 30 Nov 2026 07:00:00 GMT", 0]]) {
+  test(`the pause of Retry-After: ${given} is ${seconds} seconds`, async () => {
+    const { client } = clientOf(new Response("", { status: 503, headers: { "Retry-After": given } }));
+    await assert.rejects(client.call("a"), { status: 503, seconds });
+  });
+}
+
 test("requests are polled until each has an outcome", async () => {
   const states = (...names) => result({ requests: names.map((state) => ({ state })) });
   const answers = [states("queued", "stored"), states("unknown", "stored"), states("failed", "stored")];

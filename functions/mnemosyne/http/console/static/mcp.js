@@ -161,7 +161,7 @@ export class Client {
     if (this.credential) headers.Authorization = `Bearer ${this.credential}`;
     const options = { method: "POST", headers, body, credentials: "omit", cache: "no-store" };
     const { response, answer } = await this.send(options, signal);
-    const seconds = Number(response.headers.get("Retry-After"));
+    const seconds = Number(response.headers.get("Retry-After")) || 0; // a proxy may send a date
     if (answer?.error) throw new Refused(answer.error.message, response.status, seconds);
     if (!response.ok || !answer) throw new Refused(`The server answered ${response.status}.`, response.status, seconds);
     return answer.result;
