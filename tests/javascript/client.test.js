@@ -128,6 +128,25 @@ test("a call is not repeated as another person", async () => {
   assert.equal(made.requests.length, 1);
 });
 
+test("a read that a new log-in overtakes is repeated, because its answer may be another person's", async () => {
+  const tools = json({ result: { tools: [{ name: "a", annotations: { readOnlyHint: true } }] } });
+  const { client, made } = clientOf(tools, result({ of: "ada" }), result({ of: "bob" }));
+  await client.tools();
+  client.logIn("ada");
+  const reading = client.call("a");
+  client.logIn("bob");
+  assert.deepEqual(await reading, { of: "bob" });
+  assert.deepEqual(made.requests.map(({ Authorization }) => Authorization), [undefined, "Bearer ada", "Bearer bob"]);
+});
+
+test("the answer to a change is returned, also if a new log-in overtakes it", async () => {
+  const { client, made } = clientOf(result({ changed: 1 }));
+  const changing = client.call("a");
+  client.logIn("bob");
+  assert.deepEqual(await changing, { changed: 1 });
+  assert.equal(made.requests.length, 1);
+});
+
 for (const [given, seconds] of [["7", 7], ["Mon, 30 Nov 2026 07:00:00 GMT", 0]]) {
   test(`the pause of Retry-After: ${given} is ${seconds} seconds`, async () => {
     const { client } = clientOf(new Response("", { status: 503, headers: { "Retry-After": given } }));

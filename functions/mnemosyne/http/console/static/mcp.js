@@ -139,13 +139,15 @@ export class Client {
   async authorized(method, params, signal = null) {
     const logIn = this.logIns;
     for (let attempt = 0; ; attempt += 1) {
-      const { credential } = this;
+      const { credential, logIns } = this;
       // After a new log-in, repeat only calls that change nothing. The new person may not be the one who started a
       // change.
       const isRepeated = logIn === this.logIns || this.readOnly.has(params.name);
       if (!isRepeated) throw new Refused("You have logged in again: repeat the action.", 401);
       try {
-        return await this.post(method, params, signal);
+        const result = await this.post(method, params, signal);
+        // After a new log-in, read again, because the result may have another person's memories.
+        if (logIns === this.logIns || !this.readOnly.has(params.name)) return result;
       } catch (error) {
         if (error.status !== 401 || !this.onUnauthorized) throw error;
         // Do not ask for a log-in if another call has already renewed the credential.
