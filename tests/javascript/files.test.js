@@ -187,6 +187,38 @@ test("an export restores tags and what supersedes a memory", async () => {
   assert.match(incomplete[0].error, /the memory that supersedes it is not in this file/);
 });
 
+for (const status of [0, 401, 429]) {
+  test(`after status ${status}, an import resumes at the first labels that were not set`, async () => {
+    const state = { isAway: true };
+    const server = serverOf((name, { id, superseded_by: successor }) => {
+      if (state.isAway && id === "m1" && successor) throw new Refused("away", status);
+    });
+    const { lines, work } = importOf([
+      '{"content_hash": "a", "tags": ["x"], "superseded_by_hash": "b"}',
+      '{"content_hash": "b", "tags": ["y"], "superseded_by_hash": "elsewhere"}',
+    ].join("\n"), server);
+    await assert.rejects(work.run(), { message: "away" });
+    state.isAway = false;
+    assert.equal(await work.resume(), true);
+    assert.deepEqual(statesOf(lines), ["1 stored", "2 incomplete", "2 stored"]);
+    assert.deepEqual(server.calls.slice(-2).map(([, args]) => args), [
+      { id: "m1", superseded_by: "m2" }, { id: "m2", tags: ["y"] },
+    ]);
+  });
+}
+
+test("an import that is stopped while labels are set sets the other labels after it is resumed", async () => {
+  const started = { work: null };
+  const server = serverOf((name) => { if (name === "update_memory") started.work.stop(); });
+  const { work } = importOf(['{"content_hash": "a", "tags": ["x"]}', '{"content_hash": "b", "tags": ["y"]}'].join("\n"),
+    server);
+  started.work = work;
+  assert.equal(await work.run(), false);
+  assert.deepEqual(server.calls.slice(1).map(([, { id }]) => id), ["m1"]);
+  await work.resume();
+  assert.deepEqual(server.calls.slice(1).map(([, { id }]) => id), ["m1", "m2"]);
+});
+
 test("a memory that existed before the import of an export is not changed", async () => {
   const server = serverOf();
   server.outcomes = async (ids, onStatus) => {

@@ -5,6 +5,9 @@ import { pathOf } from "./folders.js";
 
 const MOST_PARTS = 4; // maximum parts that are sent at the same time
 
+// Whether an error stops the import, which can then be resumed.
+const isStop = (error) => isRetryable(error) || error.status === 401;
+
 // Count the memories in a file before anything is sent. Throws if the file cannot be read.
 export async function count(file) {
   let memories = 0;
@@ -29,7 +32,7 @@ export class Import {
     this.updates = []; // items with labels that only update_memory can set
   }
 
-  // Stop sending parts, but still wait for the outcomes of the parts that were sent.
+  // Stop sending parts and labels, but still wait for the outcomes of the parts that were sent.
   stop() {
     this.isStopped = true;
   }
@@ -60,8 +63,11 @@ export class Import {
     }
     await Promise.all(running);
     if (problem) throw problem;
-    while (isComplete && this.updates.length) await this.update(this.updates.shift());
-    return isComplete;
+    while (isComplete && !this.isStopped && this.updates.length) {
+      await this.update(this.updates[0]);
+      this.updates.shift();
+    }
+    return isComplete && !this.updates.length;
   }
 
   async importPart(part) {
@@ -69,7 +75,7 @@ export class Import {
     try {
       items ??= (await this.callTool("import_memories", this.argumentsOf(part))).items;
     } catch (error) {
-      if (isRetryable(error) || error.status === 401) throw error;
+      if (isStop(error)) throw error;
       this.fail(part, error);
       this.done.add(part.firstLine);
       return;
@@ -124,12 +130,14 @@ export class Import {
     if (isNone) changes.push({ add_tags: tags });
     if (successor) changes.push({ superseded_by: successor.id });
     const fail = (error) => this.onLine({ line, memories: 0, state: "incomplete", error });
+    for (const change of changes) {
+      await this.callTool("update_memory", { id, ...change }).catch((error) => {
+        if (isStop(error)) throw error;
+        fail(`stored, but some labels were not set: ${error.message}`);
+      });
+    }
     if (successorHash && !successor) {
       fail("stored, but the memory that supersedes it is not in this file: set superseded_by with update_memory");
-    }
-    for (const change of changes) {
-      await this.callTool("update_memory", { id, ...change })
-        .catch((error) => fail(`stored, but some labels were not set: ${error.message}`));
     }
   }
 }
