@@ -48,7 +48,12 @@ export function Strip({ filters, selection, onSelect }) {
   const shown = isNarrow && zooming.done?.buckets.length > 1 ? zooming.done : counting.done;
   const timeline = shown && coarsen(shown, MOST_BARS);
   if (counting.error) return html`<${LoadProblem} error=${counting.error} onRetry=${() => counting.run()} isPart />`;
-  if (!timeline || timeline.buckets.length < 2) return null;
+  // Keep the room of the chart while it loads. Otherwise a row could move just before a person clicks on it.
+  if (!timeline) {
+    return html`<figure class="strip" style=${{ visibility: "hidden" }}><div class="strip-plot"></div>
+      <figcaption class="strip-axis">\u00a0</figcaption></figure>`;
+  }
+  if (timeline.buckets.length < 2) return null;
   const suffix = filters.include_superseded ? ", replaced ones included" : "";
   return html`<${Plot} ...${{ timeline, suffix, selection, onSelect }} />`;
 }
