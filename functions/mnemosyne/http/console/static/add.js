@@ -197,7 +197,8 @@ function When({ text, may }) {
   const reading = useAnswer(text, () => startOf(text, may), WAIT_MS);
   if (!text.trim()) return "Empty is now.";
   if (reading.error) return reading.error.message;
-  return reading.done ? html`Stored as <${Time} at=${reading.done} />.` : "";
+  // Without a text, the button Add would move up until the server answers, and down again.
+  return reading.done ? html`Stored as <${Time} at=${reading.done} />.` : "\u00a0";
 }
 
 const update = (id, fields) =>
