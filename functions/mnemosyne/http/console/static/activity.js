@@ -28,7 +28,7 @@ export function Activity({ address, may }) {
   isReady.current ||= !pages.isLoading;
   const [changes, setChanges] = useState(0); // after each change of a dead letter, the dead letters are loaded again
   const onChanged = async () => {
-    await Promise.all([pages.reload(), countFailures(may)]);
+    await Promise.all([pages.reload(), countFailures(may).catch(() => null)]); // counted again later
     setChanges((before) => before + 1);
   };
   const redriving = useRedrive(may, onChanged);
