@@ -121,17 +121,21 @@ export function State({ state, children }) {
 // A menu that closes after a choice, at Escape and at a click elsewhere.
 export function Menu({ label, summary, kind = "btn icon", up = false, current = false, children }) {
   const menu = useRef(null);
+  const close = () => {
+    // A closed menu loses the focus. A page or a dialog that a choice opens takes the focus from the summary later.
+    if (menu.current.contains(document.activeElement)) menu.current.querySelector("summary").focus();
+    menu.current.open = false;
+  };
   useEffect(() => {
-    const close = ({ target }) => {
-      if (!menu.current?.contains(target) || target.closest(".menu-list :is(a, button)")) menu.current.open = false;
+    const onClick = ({ target }) => {
+      if (!menu.current?.contains(target) || target.closest(".menu-list :is(a, button)")) close();
     };
-    document.addEventListener("click", close);
-    return () => document.removeEventListener("click", close);
+    document.addEventListener("click", onClick);
+    return () => document.removeEventListener("click", onClick);
   }, []);
   const onKeyDown = (event) => {
     if (event.key !== "Escape" || !menu.current.open) return;
-    menu.current.open = false;
-    menu.current.querySelector("summary").focus();
+    close();
     event.preventDefault();
   };
   return html`<details class=${up ? "menu up" : "menu"} ref=${menu} onKeyDown=${onKeyDown}>
