@@ -236,9 +236,12 @@ export function usePages(name, loadPage) {
   };
   const load = async (cursor) => {
     const key = `${location.href} ${name}`;
+    const isOther = !cursor && latest.current.key !== key;
     if (!cursor) show({ ...latest.current, next: undefined, key });
     const page = await action.run(cursor);
-    if (!page || latest.current.key !== key) return;
+    if (latest.current.key !== key) return;
+    // The items of another address, such as requests in another state, may stay only until the answer arrives.
+    if (!page) return void (isOther && show({ ...latest.current, items: [] }));
     const before = cursor ? latest.current.items : [];
     show({ ...page, items: [...before, ...page.items], next: page.next ?? "", key });
     saveList(key, latest.current);
