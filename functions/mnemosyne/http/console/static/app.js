@@ -43,14 +43,22 @@ const OTHERS = [
 const MEMORY = { page: Memory, tool: "get_memory" };
 const EDIT = { page: Edit, tool: "update_memory" };
 
+const focusHeading = () => document.querySelector("h1")?.focus({ preventScroll: true });
+
 // Move the keyboard's focus to the heading of the page that a link leads to.
 function useFocus(path) {
   const before = useRef(path);
   useEffect(() => {
     const isTaken = document.activeElement?.matches("input, textarea");
-    if (before.current !== path && !isTaken) document.querySelector("h1")?.focus({ preventScroll: true });
+    if (before.current !== path && !isTaken) focusHeading();
     before.current = path;
   }, [path]);
+}
+
+// Skip the navigation. The browser would add "#main" to the address, by which lists are saved and loaded.
+function skip(event) {
+  event.preventDefault();
+  focusHeading();
 }
 
 // Decode a part of an address. Invalid percent-encoding is returned unchanged.
@@ -190,7 +198,7 @@ function App() {
   return html`<${Icons} />
     ${refused && html`<${LogIn} refused=${refused} isExpired=${Boolean(may)} onCredential=${load} />`}
     ${may && html`<div hidden=${!isIn} class="app">
-      <a class="skip" href="#main">Skip to content</a>
+      <a class="skip" href="#main" onClick=${skip}>Skip to content</a>
       <${Top} ...${{ pages, may, path }} onHelp=${help} onLogOut=${leave} />
       <main id="main"><${Outage} />
         <${Guard} key=${`${times} ${logIns}`} href=${address.href}>
