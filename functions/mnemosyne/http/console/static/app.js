@@ -45,14 +45,17 @@ const EDIT = { page: Edit, tool: "update_memory" };
 
 const focusHeading = () => document.querySelector("h1")?.focus({ preventScroll: true });
 
-// Move the keyboard's focus to the heading of the page that a link leads to.
-function useFocus(path) {
-  const before = useRef(path);
+// Move the keyboard's focus to the heading of the page that a link leads to. If only the parameters of the address
+// change, do so if the element with the focus was removed, such as the chip of a filter.
+function useFocus({ href, pathname }) {
+  const before = useRef({ href, pathname });
   useEffect(() => {
-    const isTaken = document.activeElement?.matches("input, textarea");
-    if (before.current !== path && !isTaken) focusHeading();
-    before.current = path;
-  }, [path]);
+    const { activeElement } = document;
+    const isTaken = before.current.pathname === pathname ? activeElement !== document.body
+      : activeElement?.matches("input, textarea");
+    if (before.current.href !== href && !isTaken) focusHeading();
+    before.current = { href, pathname };
+  }, [href]);
 }
 
 // Skip the navigation. The browser would add "#main" to the address, by which lists are saved and loaded.
@@ -182,7 +185,7 @@ function App() {
   const [hasHelp, setHasHelp] = useState(false);
   const [notRevoked, setNotRevoked] = useState(null);
   const path = address.pathname;
-  useFocus(path);
+  useFocus(address);
   const isIn = Boolean(may && !refused && !notRevoked);
   const help = () => setHasHelp(true);
   // Log out and load the page again. A deletion that still waits does not happen, because a closed page sends nothing.
