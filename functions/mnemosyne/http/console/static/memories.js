@@ -1,5 +1,5 @@
 // The page Memories: without a query the newest memories by day, and with a query the best results by confidence.
-import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { changes, go, setResults, tellChange } from "./address.js";
 import { Button, Heading, Icon, Loading, LoadProblem, More, Note, useAction, usePages } from "./components.js";
 import { Steps } from "./connect.js";
@@ -43,7 +43,7 @@ export function Memories({ address, may }) {
   const typedResults = isShown && html`<${TypedResults} ...${{ form, answer, may }} isSearching=${input === null} />`;
   return html`<${Heading} class="sr">${name}</>
     <div class="with-rail"><div>
-      ${may.has("memory_search") && html`<${SearchField} key=${address.search} form=${form}
+      ${may.has("memory_search") && html`<${SearchField} search=${address.search} form=${form}
         onType=${setInput} />`}
       ${problem && html`<p class="help" role="status">${problem}</p>`}
       <${Filters} ...${{ form, counting, times }} />
@@ -65,8 +65,9 @@ function useFacets(form, may) {
   return { error: counting.error, run, done: done && done.key !== key ? { ...done, memories: undefined } : done };
 }
 
-function SearchField({ form, onType }) {
+function SearchField({ search, form, onType }) {
   const [query, setQueryText] = useState(form.query);
+  useLayoutEffect(() => setQueryText(form.query), [search]);
   const setQuery = (text) => {
     setQueryText(text);
     onType(text);
@@ -74,6 +75,7 @@ function SearchField({ form, onType }) {
   const field = useRef(null);
   const submit = (event) => {
     event.preventDefault();
+    field.current.blur(); // so that j and k work in the results
     go(addressOf({ ...form, query: query.trim() }));
   };
   const clear = () => {
