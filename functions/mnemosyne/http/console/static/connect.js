@@ -64,10 +64,13 @@ function Clients() {
         onClick=${() => copy(text)} /></p></div></div>`;
 }
 
+// Whether the person is writing the first memory. The list must not take the place of the text meanwhile.
+export const isWriting = () => Boolean(document.getElementById("first")?.value);
+
 function Waiting() {
   usePoll(async () => {
     const { memories } = await call("list_memories", { limit: 1 });
-    if (memories.length) go("/");
+    if (memories.length && !isWriting()) go("/");
     return memories.length > 0;
   });
   return html`<p class="live" role="status">Waiting for the first memory; it will appear here</p>`;

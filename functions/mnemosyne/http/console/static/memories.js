@@ -2,7 +2,7 @@
 import { html, useEffect, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { changes, go, setResults, tellChange } from "./address.js";
 import { Button, Heading, Icon, Loading, LoadProblem, More, Note, useAction, usePages } from "./components.js";
-import { Steps } from "./connect.js";
+import { isWriting, Steps } from "./connect.js";
 import { groupsOf } from "./dates.js";
 import { deletedIds } from "./deletions.js";
 import { FACETS, Filters } from "./filters.js";
@@ -195,7 +195,7 @@ function useFresh(pages, load) {
     if (!pages.isLoaded || pages.busy) return false;
     const change = changes.get();
     const { items, next } = await load();
-    if (changes.get() !== change) return true; // the page may be older than a change in this tab
+    if (changes.get() !== change || isWriting()) return true; // the page may be older than a change in this tab
     const ids = new Set(pages.items.map(({ id }) => id));
     const known = items.filter(({ id }) => ids.has(id));
     const updated = mergeNewest(pages.items, known, !next);
