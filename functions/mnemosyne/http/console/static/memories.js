@@ -37,6 +37,7 @@ export function Memories({ address, may }) {
   const [input, setInput] = useState(null); // the text of the search field, if it was changed
   useEffect(() => setInput(null), [address.search]);
   const { answer, problem } = useTyping(form, input);
+  const typed = input === null ? form : { ...form, query: input.trim() }; // a filter keeps the typed text
   const body = form.query ? Results : Recent;
   // The typed results are shown while the person types, and after Enter until the full search has answered.
   const isShown = answer && (input !== null || isAnswerTo(form, answer));
@@ -46,10 +47,10 @@ export function Memories({ address, may }) {
       ${may.has("memory_search") && html`<${SearchField} search=${address.search} form=${form}
         onType=${setInput} />`}
       ${problem && html`<p class="help" role="status">${problem}</p>`}
-      <${Filters} ...${{ form, counting, times }} />
+      <${Filters} ...${{ form: typed, counting, times }} />
       ${input !== null && typedResults ? typedResults : html`<${body} key=${address.search} ...${{ form, may, facets }}
         onTimes=${setTimes} before=${typedResults || null} />`}
-    </div><${Rail} form=${form} counting=${counting} /></div>`;
+    </div><${Rail} form=${typed} counting=${counting} /></div>`;
 }
 
 // Count the tags, sessions and memories. While the filters change, `done` has the tags and sessions of the earlier
