@@ -82,9 +82,11 @@ export function useSelection({ items, may, onTagged }) {
   if (ids.includes(at)) place.current = ids.indexOf(at);
   const selection = items.filter(({ id }) => picks.has(id));
   const isDeletion = useFocusAfterDeletion(list, place, ids.length);
+  const isInBar = () => Boolean(document.activeElement?.closest(".bulk"));
   const remove = (memories) => {
+    if (at === null) place.current = Math.max(0, ids.indexOf(memories[0].id));
+    isDeletion.current = at !== null || isInBar();
     clear();
-    isDeletion.current = at !== null;
     deleteLater(memories);
   };
   const move = (step) => {
