@@ -73,3 +73,32 @@ def test_after_a_deletion_the_focus_is_on_the_next_row(system: ConsoleServer, si
     keys(browser, Keys.DELETE, "j", Keys.DELETE)  # only the second press of Delete deletes a memory
     wait_for_titles(browser, names[0])
     wait_until(lambda: focused(browser).startswith(names[0]), "the last row has the focus")
+
+
+def test_skip_to_content_moves_the_focus_and_leaves_the_address(site: str, browser: Chromium) -> None:
+    browser.open(f"{site}/")
+    find(browser, ".strip svg, main .row-link")
+    browser.driver.find_element(By.CSS_SELECTOR, ".skip").send_keys(Keys.ENTER)
+    _wait_for_focus(browser, "Memories")
+    assert "#" not in browser.url
+
+
+def test_a_removed_filter_leaves_the_focus_on_the_heading(site: str, browser: Chromium) -> None:
+    browser.open(f"{site}/?tags=tea")
+    find(browser, ".chip.on").send_keys(Keys.ENTER)
+    _wait_for_focus(browser, "Memories")
+
+
+def test_a_cleared_search_leaves_the_focus_in_the_field(site: str, browser: Chromium) -> None:
+    browser.open(f"{site}/?q=oolong")
+    find(browser, "[aria-label=Clear]").send_keys(Keys.ENTER)
+    wait_until(lambda: "q=" not in browser.url, "the search is cleared")
+    _wait_for_focus(browser, "Search memories")
+
+
+def test_a_choice_in_a_menu_leaves_the_focus_on_its_button(system: DevServer, site: str, browser: Chromium) -> None:
+    memory = system.outcome(system.ingest("The oboe is black."))["memory_id"]
+    browser.open(f"{site}/memories/{memory}")
+    find(browser, "[aria-label=More]").send_keys(Keys.ENTER)
+    find(browser, "//button[normalize-space()='Copy link']").send_keys(Keys.ENTER)
+    _wait_for_focus(browser, "More")
