@@ -230,6 +230,8 @@ export function usePages(name, loadPage) {
   const latest = useRef({ items: [], next: undefined, key: "" }); // `next` is "" after the last page
   const [list, setList] = useState(latest.current);
   const action = useAction(loadPage);
+  // An answer to a page that is gone is not saved, because another person may have logged in.
+  useEffect(() => () => { latest.current = { ...latest.current, key: "" }; }, []);
   const show = (next) => {
     latest.current = next;
     setList(next);
