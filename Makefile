@@ -15,7 +15,7 @@ SBOM ?= sbom.json
 # Files run in the order of the command line, where the slowest directories come first.
 IN_ORDER = --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install install-cloud install-multilingual install-dev dev unit integration test coverage nightly lint lint-javascript licences audit sbom format bench lock package docs clients clean deploy destroy key require-project
+.PHONY: help install install-cloud install-multilingual install-dev dev unit integration test coverage nightly lint lint-javascript licences checkov audit sbom format bench lock package docs clients clean deploy destroy key require-project
 
 # List the targets, each with the comment above it.
 help:
@@ -103,7 +103,7 @@ nightly:
 clients: install-dev
 	PYTHONPATH=functions:. $(BIN)/python -m tests.conformance.clients.run
 
-# Check style, types, dependencies, constant SQL, Terraform and licences.
+# Check style, types, dependencies, constant SQL, the format of Terraform files, and licences.
 lint: install-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -111,8 +111,6 @@ lint: install-dev
 	$(BIN)/deptry .
 	$(BIN)/python -m infra.lint.sql_literals functions infra
 	@command -v terraform >/dev/null && terraform fmt -check -recursive terraform || echo "NOT LINTED: terraform is not installed, so the format of its files is not checked"
-	$(MAKE) -s .venv-checkov/installed
-	.venv-checkov/bin/checkov --directory terraform --framework terraform --skip-download --compact --quiet
 	@if command -v npm >/dev/null; then $(MAKE) -s lint-javascript; else echo "NOT LINTED: npm is not installed, so JavaScript is not checked"; fi
 	$(MAKE) -s licences
 
@@ -123,6 +121,10 @@ lint-javascript: node_modules/.package-lock.json
 # Check that every installed package has a licence that pyproject.toml allows.
 licences: install-dev .venv-supply-chain/installed
 	.venv-supply-chain/bin/pip-licenses >/dev/null
+
+# Check the Terraform resources against checkov's rules; takes half a minute.
+checkov: .venv-checkov/installed
+	.venv-checkov/bin/checkov --directory terraform --framework terraform --skip-download --compact --quiet
 
 # Check the deployed packages for known vulnerabilities; needs pypi.org.
 audit: .venv-supply-chain/installed
