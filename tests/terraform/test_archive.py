@@ -18,6 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
@@ -152,7 +153,8 @@ def _run(command: list[str], directory: Path, environment: Mapping[str, str]) ->
     return subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, check=False)
 
 
-def _index_of_pip() -> dict[str, str]:
+@cache
+def _index_of_pip() -> Mapping[str, str]:
     """Return environment variables that make uv use the package indexes of pip's configuration.
 
     uv then takes each version from any index that has it, as pip does.
