@@ -58,12 +58,13 @@ node_modules/.package-lock.json: package-lock.json package.json
 
 # Checkov has its own environment, because its dependencies conflict with ours. pip-licenses, pip-audit and CycloneDX
 # have another one, to keep their dependencies out of requirements.lock. uv installs both, as it does .venv
-# (infra/install.py).
+# (infra/install.py). If .venv exists, its pip installs uv, because venv takes seconds to install another pip.
+PIP_OF_VENV = $(if $(wildcard $(BIN)/pip),$(BIN)/pip --python $(@D)/bin/python)
 .venv-checkov/installed: terraform/checkov.lock infra/installer.lock
 .venv-supply-chain/installed: infra/supply_chain/tools.lock infra/installer.lock
 .venv-checkov/installed .venv-supply-chain/installed:
-	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/pip install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes --requirement infra/installer.lock
+	$(PYTHON) -m venv $(if $(PIP_OF_VENV),--without-pip) $(@D)
+	$(or $(PIP_OF_VENV),$(@D)/bin/pip) install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes --requirement infra/installer.lock
 	$(@D)/bin/uv pip install --quiet --no-cache --python $(@D)/bin/python --no-deps --require-hashes --requirement $<
 	@touch $@
 
