@@ -29,6 +29,8 @@ _ARGUMENTS = (
     "--host-resolver-rules=MAP *.example ~NOTFOUND",
     # With this option, all tabs of one host share a process. The process then compiles each script only once.
     "--process-per-site",
+    # Pages of tests are open for seconds. Compiling their scripts to optimised code takes more CPU time than it saves.
+    "--js-flags=--no-opt --no-maglev --single-threaded",
 )  # fmt: skip
 _CONTAINS = """
 const letters = (text) => text.replace(/\\s+/g, "").toLowerCase();
@@ -149,14 +151,19 @@ def _options(home: Path, browser: str, *, javascript: bool) -> ChromeOptions:
 
 
 @contextmanager
-def chromium(*, javascript: bool = True, insecure: bool = False) -> Iterator[Chromium]:
-    """Start a browser; skip the test with a reason if Chromium is missing."""
+def chromium(*, javascript: bool = True, insecure: bool = False, motion: bool = False) -> Iterator[Chromium]:
+    """Start a browser; skip the test with a reason if Chromium is missing.
+
+    Without `motion`, pages show no animations, because drawing them takes a sixth of the browser's CPU time.
+    """
     driver = shutil.which("chromedriver")
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if driver is None or browser is None:
         pytest.skip("NOT TESTED: chromium and chromedriver are not installed, so no browser logs in")
     with tempfile.TemporaryDirectory(prefix="chromium-") as home:
         options = _options(Path(home), browser, javascript=javascript)
+        if not motion:
+            options.add_argument("--force-prefers-reduced-motion")
         off = {} if javascript else {"profile.managed_default_content_settings.javascript": 2}
         options.add_experimental_option("prefs", {"download.default_directory": home} | off)
         options.accept_insecure_certs = insecure

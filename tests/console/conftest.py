@@ -15,6 +15,7 @@ from tests.chromium import Chromium, chromium
 from tests.conformance.conftest import JS, install_javascript
 from tests.console.server import ConsoleServer, serving
 from tests.console.tab import Tab
+from tests.workers import selects_nightly
 
 DESKTOP = (1280, 900)
 """Size of the window, in pixels."""
@@ -62,8 +63,8 @@ def site(system: ConsoleServer) -> str:
 
 
 @pytest.fixture(scope="session")
-def _shared_browser() -> Iterator[Chromium]:
-    with chromium() as opened:
+def _shared_browser(pytestconfig: pytest.Config) -> Iterator[Chromium]:
+    with chromium(motion=selects_nightly(pytestconfig)) as opened:
         yield Tab(opened.driver)
 
 
