@@ -101,6 +101,10 @@ class Chromium:
         arguments = {"features": [{"name": name, "value": value} for name, value in features.items()]}
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", arguments)
 
+    def run_scripts(self, *, allowed: bool) -> None:
+        """Allow or forbid the scripts of pages. The scripts of the tests run in both cases."""
+        self.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": not allowed})
+
     def console(self) -> list[str]:
         """Return the violations of the Content-Security-Policy that the browser reported."""
         return [str(entry["message"]) for entry in self.driver.get_log("browser")]  # type: ignore[no-untyped-call]
@@ -129,14 +133,13 @@ def page_elsewhere(html: str) -> Iterator[str]:
         yield f"http://evil.localhost:{server.server_port}/"
 
 
-def _options(home: Path, browser: str, *, javascript: bool) -> ChromeOptions:
+def _options(home: Path, browser: str) -> ChromeOptions:
     """Options that start Debian's headless shell, or the complete browser.
 
-    The headless shell is the same Chromium without the user interface, and takes a third less CPU time. Only the
-    complete browser has settings for JavaScript.
+    The headless shell is the same Chromium without the user interface, and takes a third less CPU time.
     """
     options = ChromeOptions()
-    shell = shutil.which("chromium-headless-shell") if javascript else None
+    shell = shutil.which("chromium-headless-shell")
     if shell:
         script = home / "browser"
         script.write_text(_HEADLESS_SHELL.format(shell))
@@ -151,7 +154,7 @@ def _options(home: Path, browser: str, *, javascript: bool) -> ChromeOptions:
 
 
 @contextmanager
-def chromium(*, javascript: bool = True, insecure: bool = False, motion: bool = False) -> Iterator[Chromium]:
+def chromium(*, insecure: bool = False, motion: bool = False) -> Iterator[Chromium]:
     """Start a browser; skip the test with a reason if Chromium is missing.
 
     Without `motion`, pages show no animations, because drawing them takes a sixth of the browser's CPU time.
@@ -161,11 +164,10 @@ def chromium(*, javascript: bool = True, insecure: bool = False, motion: bool = 
     if driver is None or browser is None:
         pytest.skip("NOT TESTED: chromium and chromedriver are not installed, so no browser logs in")
     with tempfile.TemporaryDirectory(prefix="chromium-") as home:
-        options = _options(Path(home), browser, javascript=javascript)
+        options = _options(Path(home), browser)
         if not motion:
             options.add_argument("--force-prefers-reduced-motion")
-        off = {} if javascript else {"profile.managed_default_content_settings.javascript": 2}
-        options.add_experimental_option("prefs", {"download.default_directory": home} | off)
+        options.add_experimental_option("prefs", {"download.default_directory": home})
         options.accept_insecure_certs = insecure
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         opened = Chrome(options=options, service=Service(driver, env={**os.environ, "HOME": home}))

@@ -42,18 +42,21 @@ def issuer(system: DevServer) -> str:
     return f"http://localhost:{system.port + 1}"
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Chromium]:
-    """A browser without JavaScript, which no page needs."""
-    with chromium(javascript=False, insecure=True) as opened:
-        yield opened
-
-
 @pytest.fixture(scope="package")
 def light() -> Iterator[Chromium]:
     """The browser, set to prefer light colours."""
-    with chromium() as opened:
+    with chromium(insecure=True) as opened:
         yield opened
+
+
+@pytest.fixture(scope="module")
+def browser(light: Chromium) -> Iterator[Chromium]:
+    """The browser without JavaScript, which no page needs."""
+    light.run_scripts(allowed=False)
+    light.open("data:text/html,<title>no script</title><script>document.title = 'a script'</script>")
+    assert light.driver.title == "no script"
+    yield light
+    light.run_scripts(allowed=True)
 
 
 @pytest.fixture(scope="module", params=["Cloud Run", pytest.param("mnemosyne dev", marks=pytest.mark.nightly)])
