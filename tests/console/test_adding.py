@@ -7,7 +7,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from tests.chromium import Chromium
-from tests.console.person import DROP, click, find, press, shows
+from tests.console.person import DROP, click, find, press, shows, type_into
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
@@ -60,8 +60,8 @@ def _contents(system: DevServer) -> dict[str, str]:
 
 def _paste(browser: Chromium, text: str) -> None:
     """Type a text, cut it and paste it by the keyboard."""
+    type_into(browser, "content", text)
     field = find(browser, "#content")
-    field.send_keys(text)
     field.send_keys(Keys.CONTROL, "ax")
     wait_until(lambda: field.get_property("value") == "", "the text is cut")
     field.send_keys(Keys.CONTROL, "v")
@@ -92,10 +92,9 @@ def test_one_memory_keeps_the_whole_text(system: DevServer, add: Chromium) -> No
 
 
 def test_a_typed_text_or_a_pasted_text_with_one_part_asks_no_question(add: Chromium) -> None:
-    find(add, "#content").send_keys(PARAGRAPHS)
+    type_into(add, "content", PARAGRAPHS)
     shows(add, f"{len(PARAGRAPHS)} of 100,000 characters")
     assert "One memory or several?" not in add.text
-    find(add, "#content").send_keys(Keys.CONTROL, "a")
     _paste(add, "Only one paragraph.")
     shows(add, "19 of 100,000 characters")
     assert "One memory or several?" not in add.text
@@ -113,7 +112,7 @@ def test_a_pasted_correction_is_one_memory(system: DevServer, site: str, add: Ch
 
 def test_a_correction_that_replaces_nothing_says_so(site: str, add: Chromium) -> None:
     add.open(f"{site}/add?replaces=0192f3a4-0000-7000-8000-000000000000")
-    find(add, "#content").send_keys("Eve plays no game on Mondays.")
+    type_into(add, "content", "Eve plays no game on Mondays.")
     press(add, "Add")
     shows(add, "Stored, but it replaces nothing:")
 
@@ -166,11 +165,9 @@ def test_the_memory_that_the_text_replaces_is_named_while_the_text_is_similar_to
     first, other = "Lou keeps the spare key under the mat.", "Max parks the red van behind the school."
     replaced = system.outcome(system.ingest(first))["memory_id"]
     system.outcome(system.ingest(other))
-    field = find(add, "#content")
-    field.send_keys(first.replace("spare", "second"))
+    type_into(add, "content", first.replace("spare", "second"))
     press(add, "Replace it with this")
-    field.send_keys(Keys.CONTROL, "a")
-    field.send_keys(other.replace("red", "blue"))
+    type_into(add, "content", other.replace("red", "blue"))
     shows(add, other)
     assert find(add, ".note a").get_property("href") == f"{site}/memories/{replaced}"
     press(add, "Keep both")
