@@ -195,16 +195,15 @@ def _store_all(
 
 @dataclass
 class _Storing:
-    """Stores requests of a namespace in one transaction. If a request makes the transaction fail, stores each half of
-    the requests separately."""
+    """Stores requests in one transaction, or each half separately if a request makes the transaction fail."""
 
     memories: "MemoryStore"
     embedder: Embedder
     deadline: float
     embedded: dict[str, list[Vector]] = field(default_factory=dict)
     """Vectors by content hash, so that the smaller parts are not embedded again."""
-    final: dict[UUID, IngestStatus] = field(default_factory=dict)
-    """Outcomes of earlier deliveries. Requests with an outcome are left out of the smaller parts."""
+    earlier: Stored = field(default_factory=Stored)
+    """Outcomes of earlier deliveries in the last part, and conflicts with them. The smaller parts leave them out."""
     progress: bool = False
     """Whether requests were stored. Before that, the deadline is ignored."""
 
@@ -223,8 +222,8 @@ class _Storing:
                     continue
                 # The error does not say which request of the part has caused it: store each half separately. Large
                 # parts are first, so that a delivery stores many requests before the deadline.
-                result.add(Stored(dict(self.final)).of({request.request_id for request in part}))
-                left = [request for request in part if request.request_id not in self.final]
+                result.add(self.earlier)
+                left = [request for request in part if request.request_id not in self.earlier.outcomes]
                 parts.extend(filter(None, (left[: len(left) // 2], left[len(left) // 2 :])))
         return result
 
@@ -239,9 +238,10 @@ class _Storing:
         return Stored(dict(self.memories.statuses([request.request_id])))
 
     def _store_together(self, requests: Sequence[IngestRequest]) -> Stored:
+        self.earlier = Stored()
         with self.memories.claim(requests) as claim:
-            self.final |= claim.already_final
             outcomes = dict(claim.already_final)
+            self.earlier = Stored(dict(outcomes), conflicting=[id_ for id_ in claim.conflicting if id_ in outcomes])
             now, limit = datetime.now(UTC), self.embedder.chunk_limit
             expired_requests = [request for request in claim.new if _has_expired(request, now)]
             new = [request for request in claim.new if not _has_expired(request, now)]

@@ -212,6 +212,20 @@ def test_texts_are_embedded_once_if_the_model_refuses_others(services: FakeServi
     assert sorted(services.embedder.embedded) == sorted(f"fine {n}" for n in range(10) if n not in poisoned)
 
 
+@pytest.mark.parametrize("poisoned", [{0}, {9}, {0, 4, 8}, set(range(10))])
+@pytest.mark.parametrize("at", [0, 5, 10])
+def test_a_used_id_is_reported_once_if_the_model_refuses_other_contents(
+    services: FakeServices, poisoned: set[int], at: int
+) -> None:
+    first = request("a")
+    _store(services, first)
+    requests = [request(f"poison {n}" if n in poisoned else f"fine {n}") for n in range(10)]
+    requests.insert(at, replace(request("b"), request_id=first.request_id))
+    message = IngestMessage("ns", tuple(requests))
+    outcome = ingest.store(message, memories=services.memories, embedder=RefusingEmbedder())
+    assert outcome.conflicting == [first.request_id]
+
+
 class UnansweredEmbedder(FakeEmbedder):
     """Embedder that does not answer for texts with the word poison, although it answers for others."""
 
