@@ -54,6 +54,7 @@ PROBLEMS = 5
 # This pattern is stricter than Python's UUID(), which also accepts underscores and digits of other scripts. In an id,
 # such characters are probably mistakes.
 _UUID = re.compile(r"[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
+_LONG_NUMBER = re.compile(rb"[0-9-][0-9]{19}")
 _UUID_EXAMPLE = "0192f3a4-643f-7f9f-8bdd-01b104fff04f"
 
 
@@ -164,10 +165,12 @@ def read_json(data: bytes | str, *, of: str) -> Any:
 
     Raises InvalidRequest if the text is not JSON.
     """
-    try:
-        return orjson.loads(data)
-    except orjson.JSONDecodeError:
-        pass
+    # orjson reads an integer beyond 64 bits as a float. The error would then not quote the integer that was sent.
+    if not _LONG_NUMBER.search(data.encode(errors="replace") if isinstance(data, str) else data):
+        try:
+            return orjson.loads(data)
+        except orjson.JSONDecodeError:
+            pass
     try:
         # Use json, because orjson rejects lone surrogates, invalid UTF-8, NaN and a byte order mark.
         text = data if isinstance(data, str) else data.decode("utf-8-sig", errors="surrogateescape")

@@ -200,3 +200,11 @@ def test_arbitrary_json_is_accepted_or_raises_invalid_request(data: dict[str, An
 @pytest.mark.parametrize("read", [parse_json, read_json])
 def test_an_integer_of_too_many_digits_becomes_infinity(read: Any) -> None:
     assert read(b'{"a": %s}' % (b"9" * 5_000), of="x") == {"a": float("inf")}
+
+
+@pytest.mark.parametrize("number", [2**63, 2**64, -(2**63) - 1, 2**70, 10**300, 10**400, 0.1, 12345678901234567890.5])
+@pytest.mark.parametrize("other", ['"a"', "NaN", '"\\ud800"'])
+@pytest.mark.parametrize("encode", [str, str.encode])
+def test_a_number_is_read_exactly_whatever_is_beside_it(number: float, other: str, encode: Any) -> None:
+    value = read_json(encode(f'{{"other": {other}, "number": {number}}}'), of="a line")["number"]
+    assert (type(value), value) == (type(number), number)
