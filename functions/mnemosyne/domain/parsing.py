@@ -54,6 +54,8 @@ PROBLEMS = 5
 # This pattern is stricter than Python's UUID(), which also accepts underscores and digits of other scripts. In an id,
 # such characters are probably mistakes.
 _UUID = re.compile(r"[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
+_NAMELESS = re.compile(r"\bit\b|(?<=takes )one\b")
+"""Words by which the advice about an argument refers to it. For a synonym, the argument must be named."""
 _LONG_NUMBER = re.compile(rb"[0-9-][0-9]{19}")
 _UUID_EXAMPLE = "0192f3a4-643f-7f9f-8bdd-01b104fff04f"
 
@@ -141,7 +143,7 @@ def invalid(exc: ValidationError, model: type[BaseModel], data: object, of: str)
         also = f" (also {', '.join([*listed, *more])})" if others else ""
         if first["type"] == "extra_forbidden":
             problems[_unknown_argument_error(first["loc"], model, of, also)] = None
-            problems[_accepted_names(first["loc"], model)] = None
+            problems[_accepted_names(first["loc"], model, of)] = None
         else:
             problems[_problem(first, model) + also] = None
     if len(groups) > PROBLEMS:
@@ -247,12 +249,13 @@ def _unknown_argument_error(location: Location, model: type[BaseModel], of: str,
     if not instead and (similar := closest_name(name, inner.model_fields)):
         instead = f"did you mean {similar}"
     elif not instead and (similar := closest_name(name, advice)):
-        instead = advice[similar]
+        instead = _NAMELESS.sub(similar, advice[similar], count=1)
     return f"{problem}{also}{instead and f'; {instead}'}"
 
 
-def _accepted_names(location: Location, model: type[BaseModel]) -> str:
+def _accepted_names(location: Location, model: type[BaseModel], of: str) -> str:
     """List the names that are accepted in place of an unknown argument or an unknown field of an object."""
     inner = model_at(model, location[:-1])
     example = f", such as {inner.example}" if issubclass(inner, Input) and inner.example else ""
-    return f"it takes {', '.join(inner.model_fields) or 'none'}{example}"
+    owner = of if of and len(location) == 1 else "it"
+    return f"{owner} takes {', '.join(inner.model_fields) or 'none'}{example}"

@@ -138,7 +138,7 @@ def test_all_problems_are_reported_in_one_error() -> None:
         parse(Example, {"limit": 0, "foo": 1}, of="example")
     assert str(refused.value) == (
         "content is required; timestamp is required; limit must be between 1 and 100, got 0; "
-        "foo is not an argument of example; it takes content, timestamp, limit, tags, metadata, id"
+        "foo is not an argument of example; example takes content, timestamp, limit, tags, metadata, id"
     )
 
 
@@ -161,7 +161,7 @@ class Turns(Input):
             "turns[0].speaker is not a field of turns[0] (also turns[1].speaker, turns[2].speaker, turns[3].speaker, "
             "turns[4].speaker, turns[5].speaker, 24 more); it takes text, number; turns[0].nr is not a field of "
             "turns[0] (also turns[1].nr, turns[2].nr, turns[3].nr, turns[4].nr, turns[5].nr, 24 more); wait is not an "
-            "argument of example; it takes turns, after, part",
+            "argument of example; example takes turns, after, part",
         ),
         (
             {"turns": [{"text": "x"}, {"text": 5}, {"text": "x"}, {"text": None}, {}]},
@@ -171,8 +171,8 @@ class Turns(Input):
         ({"turns": [], "part": {"text": 5}}, 'part must be Turn or Example, got {"text": 5}'),
         (
             {"turns": [], **dict.fromkeys("abcdefg", 1)},
-            "a is not an argument of example; it takes turns, after, part; b is not an argument of example; c is not "
-            "an argument of example; d is not an argument of example; e is not an argument of example; and 2 more",
+            "a is not an argument of example; example takes turns, after, part; b is not an argument of example; c is "
+            "not an argument of example; d is not an argument of example; e is not an argument of example; and 2 more",
         ),
     ],
 )

@@ -389,7 +389,7 @@ def test_an_error_of_an_old_tool_name_names_its_replacement(services: FakeServic
 def test_errors_name_the_argument_as_the_caller_wrote_it(services: FakeServices) -> None:
     assert error_of(services, "exact_match_retrieve", content=" ").startswith("content must contain at least one")
     assert error_of(services, "memory_search", query="tea", timezone="Nowhere").startswith("timezone must be an IANA")
-    assert error_of(services, "memory_stats", x=1) == "x is not an argument of memory_stats; it takes limit"
+    assert error_of(services, "memory_stats", x=1) == "x is not an argument of memory_stats; memory_stats takes limit"
 
 
 @pytest.mark.parametrize(
