@@ -54,8 +54,6 @@ PROBLEMS = 5
 # This pattern is stricter than Python's UUID(), which also accepts underscores and digits of other scripts. In an id,
 # such characters are probably mistakes.
 _UUID = re.compile(r"[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
-_NAMELESS = re.compile(r"\bit\b|(?<=takes )one\b")
-"""Words by which the advice about an argument refers to it. For a synonym, the argument must be named."""
 _LONG_NUMBER = re.compile(rb"[0-9-][0-9]{19}")
 _UUID_EXAMPLE = "0192f3a4-643f-7f9f-8bdd-01b104fff04f"
 
@@ -111,7 +109,8 @@ class Input(BaseModel):
     instead: ClassVar[Mapping[str, str]] = {}
     """For the name of each argument that callers often pass by mistake, advice on what to do instead.
 
-    The advice also applies to the synonyms of the name (`SYNONYMS`)."""
+    The advice also applies to the synonyms of the name (`SYNONYMS`). In the error about a synonym, the name replaces
+    `{it}` and `{one}` in the advice. In the error about the name itself, the words "it" and "one" replace them."""
 
 
 InputT = TypeVar("InputT", bound=BaseModel)
@@ -245,11 +244,11 @@ def _unknown_argument_error(location: Location, model: type[BaseModel], of: str,
     name, owner = str(location[-1]), path(location[:-1])
     problem = f"{path(location)} is not " + (f"a field of {owner}" if owner else f"an argument{of and f' of {of}'}")
     advice = inner.instead if issubclass(inner, Input) else {}
-    instead = advice.get(name, "")
+    instead = advice.get(name, "").format(it="it", one="one")
     if not instead and (similar := closest_name(name, inner.model_fields)):
         instead = f"did you mean {similar}"
     elif not instead and (similar := closest_name(name, advice)):
-        instead = _NAMELESS.sub(similar, advice[similar], count=1)
+        instead = advice[similar].format(it=similar, one=similar)
     return f"{problem}{also}{instead and f'; {instead}'}"
 
 

@@ -164,7 +164,7 @@ def _earlier_outcome_at(request: Request, principal: Principal, services: Servic
 class BatchInput(Input):
     """Several memories at once."""
 
-    instead = dict.fromkeys(MemoryInput.model_fields, "give it in each memory") | {"wait": "ingest_memory takes it"}
+    instead = dict.fromkeys(MemoryInput.model_fields, "give {it} in each memory") | {"wait": "ingest_memory takes {it}"}
 
     memories: list[MemoryArguments] = Field(
         min_length=1, max_length=BATCH_LIMIT, description="As ingest_memory takes them."

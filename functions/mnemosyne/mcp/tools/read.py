@@ -122,7 +122,7 @@ class Order(StrEnum):
 class ListArguments(ListFilterArguments):
     """The memories to list."""
 
-    instead = {"query": "memory_search takes one"} | dict.fromkeys(("tag_match", "as_of"), "memory_search takes it")
+    instead = {"query": "memory_search takes {one}"} | dict.fromkeys(("tag_match", "as_of"), "memory_search takes {it}")
 
     limit: Limit = 10
     cursor: PageCursor = None

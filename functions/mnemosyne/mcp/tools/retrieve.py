@@ -29,8 +29,8 @@ from mnemosyne.ports.services import Services
 class RetrieveArguments(FilterArguments):
     """The question, and filters."""
 
-    instead = {"mode": "memory_search takes one"} | dict.fromkeys(
-        ("tag_match", "quality_boost", "include_superseded", "as_of"), "memory_search takes it"
+    instead = {"mode": "memory_search takes {one}"} | dict.fromkeys(
+        ("tag_match", "quality_boost", "include_superseded", "as_of"), "memory_search takes {it}"
     )
 
     query: Annotated[Text, Field(min_length=1, max_length=QUERY_LENGTH, description="In plain words.")]
