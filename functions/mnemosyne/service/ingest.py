@@ -203,7 +203,7 @@ class _Storing:
     embedded: dict[str, list[Vector]] = field(default_factory=dict)
     """Vectors by content hash, so that the smaller parts are not embedded again."""
     earlier: Stored = field(default_factory=Stored)
-    """Outcomes of earlier deliveries in the last part, and conflicts with them. The smaller parts leave them out."""
+    """Earlier outcomes and conflicts of requests in the last part. The smaller parts leave these requests out."""
     progress: bool = False
     """Whether requests were stored. Before that, the deadline is ignored."""
 

@@ -174,8 +174,8 @@ class _Reading:
         weight = len(encode(self.namespace, [reading], "")[0])
         if self.size + weight > BATCH_BYTES:
             self._publish_batch()
-        # Set the request id after the call of `_publish_batch`, which may record `lines`. A recorded request id stays,
-        # but `_separate_failures` may still give this record another one.
+        # `_publish_batch` may record the request ids in `lines`, and a recorded id cannot change. The id of this record
+        # may still change, because `_separate_failures` may refuse the record. So add it after the call.
         self.lines[key] = reading.request_id
         self.batch.append(_Record(reading, key, names_request=bool((item.fields or {}).get("request_id"))))
         self.size += weight
@@ -195,9 +195,8 @@ class _Reading:
         for record in self.batch:
             reading = record.reading
             if reading.request_id in conflicting:
-                error = f"request_id must be unique, got {reading.request_id}: an earlier request has it"
-                if isinstance(reading, FailedRequest):
-                    error = reading.error
+                taken = f"request_id must be unique, got {reading.request_id}: an earlier request has it"
+                error = reading.error if isinstance(reading, FailedRequest) else taken
                 place = ExternalId(self.stored_object.source, record.key.removesuffix(REPEATED))
                 reading = refuse(reading, error, place)
                 self.lines[record.key] = reading.request_id

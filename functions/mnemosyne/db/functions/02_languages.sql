@@ -87,9 +87,8 @@ DECLARE
     -- because they are abbreviations: "MIT" is not the German word "mit". In this case, also remove words that begin
     -- with a capital letter and have a Vietnamese letter, because they are names: the text "Đà Nẵng trip" is not in
     -- Vietnamese.
-    -- Then also remove a single capital letter that is a shortened word in French or Italian, unless an apostrophe
-    -- follows it, as in "C'est": "vitamin C" is not French. Letters in the names of programming languages, such as c++
-    -- and c#, are always removed.
+    -- In this case, also remove a single capital letter that is a shortened word in French or Italian, unless an
+    -- apostrophe follows it, as in "C'est": "vitamin C" is not French. In all texts, remove the letters of c++ and c#.
     prose text := regexp_replace(beginning, '\m[a-zA-Z](?=[+#])|[!-~]*([a-zA-Z0-9][/\\@_=]|[/\\]|[a-zA-Z][.])[a-zA-Z0-9][!-~]*'
         || CASE WHEN beginning ~ '[[:lower:]]' THEN '|\m[CDJLNST]\M(?![''’])'
             '|\m[A-Z]{2,3}\M|\m[[:upper:]]\w*[\u1EA0-\u1EF9]\w*\M' ELSE '' END, ' ', 'g');
