@@ -37,13 +37,18 @@ _WITHOUT_TEXTS = re.compile(
 text of the message. Any other cause, such as an error of a service or of an invalid memory, may quote such a text."""
 
 
-def begin(selection: Selection, token: str, requested_by: str, *, memories: "MemoryStore") -> UUID:
+def begin(
+    selection: Selection, token: str, requested_by: str, *, memories: "MemoryStore", forgetting_id: UUID | None = None
+) -> UUID:
     """Begin a forgetting of the memories that a selection matches, and return the id of the forgetting.
 
-    `token` comes from a preview of the forgetting, and identifies the set of memories that the selection matched then.
-    Raises Conflict if the selection now matches another set, or if a legal hold keeps one of the memories.
+    If a forgetting with the id `forgetting_id` has begun already, do nothing. `token` comes from a preview of the
+    forgetting, and identifies the set of memories that the selection matched then. Raises Conflict if the selection now
+    matches another set, or if a legal hold keeps one of the memories.
     """
-    forgetting_id = new_id()
+    if forgetting_id and memories.forgetting(forgetting_id):
+        return forgetting_id
+    forgetting_id = forgetting_id or new_id()
     count = memories.begin_forgetting(forgetting_id, selection, token, requested_by)
     log.info("forgetting_began", namespace=memories.namespace, forgetting_id=forgetting_id, count=count)
     return forgetting_id

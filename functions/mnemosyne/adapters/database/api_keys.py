@@ -20,6 +20,7 @@ FROM find_api_key(CAST(:id AS text))
 _CREATE: Final = """
 INSERT INTO api_keys (id, name, namespace, scopes, secret_hash, created_at, expires_at)
 VALUES (:id, :name, :namespace, CAST(:scopes AS text[]), :secret_hash, :created_at, CAST(:expires_at AS timestamptz))
+ON CONFLICT (id) DO NOTHING
 """
 _LIST: Final = """
 SELECT id, name, namespace, scopes, secret_hash, created_at, expires_at, revoked_at, blocked_at, last_used_at
@@ -47,7 +48,7 @@ class ApiKeyStore(OwnerStore):
     """Creates, lists and revokes keys as the schema's owner, with a new connection for each operation."""
 
     def create(self, key: ApiKey) -> None:
-        """Store a new key."""
+        """Store a new key. A repeated call with the same id changes nothing."""
         self._run(_CREATE, **vars(key) | {"scopes": text_array(sorted(key.scopes))})
 
     def every(self) -> Sequence[ApiKey]:

@@ -6,12 +6,13 @@ from typing import Any, Final, Literal, LiteralString
 from uuid import UUID
 
 from mnemosyne.adapters.database.connections import Connection
-from mnemosyne.adapters.database.rows import uuid_array
+from mnemosyne.adapters.database.rows import json_text, uuid_array
 from mnemosyne.adapters.database.selections import selection_json
 from mnemosyne.adapters.database.statements import Row
 from mnemosyne.domain.forgetting import PlacedHold, Selection
 from mnemosyne.domain.quota import Quota
 from mnemosyne.errors import NotFound
+from mnemosyne.ids import derived_id
 
 
 class OwnerStore:
@@ -218,9 +219,9 @@ WHERE CAST(:namespace AS text) IS NULL OR namespace = :namespace
 ORDER BY placed_at, id
 """
 _PLACE_HOLD: Final = """
-INSERT INTO holds (namespace, selection, reason, placed_by)
-VALUES (:namespace, CAST(:selection AS jsonb), :reason, :placed_by)
-RETURNING id
+INSERT INTO holds (namespace, id, selection, reason, placed_by)
+VALUES (:namespace, :id, CAST(:selection AS jsonb), :reason, :placed_by)
+ON CONFLICT (namespace, id) DO NOTHING
 """
 _SUSPEND_EXPIRIES: Final = """
 SELECT suspend_expiries(:namespace, CAST(:id AS uuid), CAST(:limit AS integer)) AS suspended
@@ -238,10 +239,12 @@ class Holds(OwnerStore):
     def place(self, namespace: str, selection: Selection, reason: str, placed_by: str) -> UUID:
         """Place a hold and return its id.
 
-        The caller then calls `suspend`, which applies the hold to stored memories that would expire.
+        The id is derived from the arguments, so that a repeated call changes nothing. The caller then calls `suspend`,
+        which applies the hold to stored memories that would expire.
         """
-        values = {"namespace": namespace, "reason": reason, "placed_by": placed_by}
-        hold_id: UUID = self._one(_PLACE_HOLD, selection=selection_json(selection), **values)["id"]
+        values = {"selection": selection_json(selection), "reason": reason, "placed_by": placed_by}
+        hold_id = derived_id("hold", json_text([namespace, values]))
+        self._run(_PLACE_HOLD, namespace=namespace, id=hold_id, **values)
         return hold_id
 
     def suspend(self, namespace: str, hold_id: UUID) -> int:

@@ -9,6 +9,8 @@ from shlex import quote
 from typing import Any
 from uuid import UUID
 
+from pydantic import Field
+
 from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.app.operations.operation import FilledName, IdPosition, Operation, Selecting, values_of
 from mnemosyne.app.operator import SystemOperator
@@ -16,6 +18,7 @@ from mnemosyne.domain.audit import current_action
 from mnemosyne.domain.forgetting import Forgetting, receipt_of
 from mnemosyne.domain.parsing import Id, Text
 from mnemosyne.errors import Conflict, NotFound
+from mnemosyne.ids import new_id
 from mnemosyne.service import forgetting
 
 PAGE = 100
@@ -49,12 +52,15 @@ class BeginForgetting(Selecting, action="forget"):
     """
 
     token: Text
+    id: Id = Field(default_factory=new_id)
+    """Id of the forgetting. An operation that is sent a second time, because its answer was lost, has the same id."""
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         action = current_action()
         by = action.principal.id if action else ""
         memories = operator.memories_of(self.namespace)
-        return {"id": str(forgetting.begin(self.selection, self.token, by, memories=memories))}
+        forgetting.begin(self.selection, self.token, by, memories=memories, forgetting_id=self.id)
+        return {"id": str(self.id)}
 
     def audit_fields(self, answer: dict[str, Any]) -> dict[str, Any]:
         return {"namespace": self.namespace, "forgetting": answer["id"]}

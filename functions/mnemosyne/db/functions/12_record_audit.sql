@@ -1,7 +1,8 @@
 -- Insert events into the audit trail, set the time of the last use of credentials, and delete old events. The function
 -- returns nothing.
 --
--- p_events is an array of objects with the columns of audit_events. p_used maps a credential ("key:" or "grant:" and an
+-- p_events is an array of objects with the columns of audit_events. If an object has is_repeated, an earlier call may
+-- have inserted the event, and an event that the table has already is not inserted again. p_used maps a credential ("key:" or "grant:" and an
 -- id) to the time of its use. The stored time of the last use changes only if the new time is more than one minute
 -- later.
 --
@@ -14,7 +15,12 @@ BEGIN
     INSERT INTO audit_events (at, principal, credential, client, namespace, action, outcome, ids, count)
     SELECT e.at, e.principal, e.credential, e.client, e.namespace, e.action, e.outcome, e.ids, e.count
     FROM jsonb_to_recordset(p_events) AS e (at timestamptz, principal text, credential text, client text,
-        namespace text, action text, outcome text, ids text[], count integer);
+        namespace text, action text, outcome text, ids text[], count integer, is_repeated boolean)
+    WHERE e.is_repeated IS NOT TRUE OR NOT EXISTS (
+        SELECT FROM audit_events o
+        WHERE o.at = e.at AND (o.principal, o.credential, o.client, o.namespace, o.action, o.outcome, o.ids, o.count)
+            = (e.principal, e.credential, e.client, e.namespace, e.action, e.outcome, e.ids, e.count)
+    );
     -- Lock the rows in the order of their ids. Two calls then cannot wait for each other's rows.
     PERFORM FROM api_keys k JOIN jsonb_each(p_used) AS u ON u.key = 'key:' || k.id ORDER BY k.id FOR NO KEY UPDATE OF k;
     UPDATE api_keys k SET last_used_at = CAST(u.value #>> '{}' AS timestamptz)
