@@ -46,13 +46,13 @@ def _place_hold(shared_database: SharedDatabase, tag: str) -> None:
 def test_a_lifetime_of_the_namespace_does_not_become_the_expiry_of_a_memory(
     archive: Archives, empty: Callable[[], None], retention: Retention, given: datetime | None
 ) -> None:
-    retention.set("ns", 90 * DAYS, 20 * DAYS)
+    retention.set("ns", {"default": 90 * DAYS, "maximum": 20 * DAYS})
     memory_id = store_content(archive.store, "tea", expires_at=given)
     exported = archive.export()
     empty()
     archive.bring_back(exported)
     assert _expiry(archive, memory_id) == given
-    retention.set("ns", 90 * DAYS, None)
+    retention.set("ns", {"default": 90 * DAYS, "maximum": None})
     retention.apply("ns")
     pinned = archive.store.update(memory_id, MemoryChange(pinned=True))
     assert pinned
@@ -62,11 +62,11 @@ def test_a_lifetime_of_the_namespace_does_not_become_the_expiry_of_a_memory(
 def test_a_lifetime_of_the_new_system_begins_when_the_content_was_last_sent(
     archive: Archives, empty: Callable[[], None], retention: Retention
 ) -> None:
-    retention.set("ns", 90 * DAYS, None)
+    retention.set("ns", {"default": 90 * DAYS, "maximum": None})
     memory_id = store_content(archive.store, "tea")
     expires_at, exported = _expiry(archive, memory_id), archive.export()
     empty()
-    retention.set("ns", 90 * DAYS, None)
+    retention.set("ns", {"default": 90 * DAYS, "maximum": None})
     archive.bring_back(exported)
     assert _expiry(archive, memory_id) == expires_at
 
@@ -97,7 +97,7 @@ def test_a_held_memory_whose_expiry_has_passed_is_restored(
 
 
 def test_an_ordinary_export_has_the_expiry_that_the_publisher_gave(archive: Archives, retention: Retention) -> None:
-    retention.set("ns", 90 * DAYS, 20 * DAYS)
+    retention.set("ns", {"default": 90 * DAYS, "maximum": 20 * DAYS})
     store_content(archive.store, "tea")
     store_content(archive.store, "coffee", expires_at=IN_A_MONTH)
     lines = [json.loads(line) for line in archive.export()]

@@ -1,17 +1,22 @@
 """Operations that run a second time, because the answer to the first run was lost."""
 
+from collections.abc import Callable
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from click.testing import CliRunner, Result
 
 from mnemosyne.adapters.database.audit_trail import AuditTrail
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.app.operations import read_operation
 from mnemosyne.app.operator import OwnerStores
+from mnemosyne.cli.local import postgres
+from mnemosyne.cli.main import cli
 from mnemosyne.cli.system import LocalSystem
 from mnemosyne.domain.forgetting import Selection
-from mnemosyne.errors import Unavailable
+from mnemosyne.errors import NotFound, Unavailable
 from tests.fakes import FakeServices
 from tests.memories import store_content
 from tests.shared_database import TABLES, SharedDatabase
@@ -69,6 +74,48 @@ def test_a_hold_is_placed_again_after_its_release_and_by_other_people(
     monkeypatch.undo()
     system.run(place)
     assert len(system.run(read_operation("hold_list", {}))["holds"]) == 2
+
+
+def test_two_people_who_set_one_lifetime_each_at_the_same_time_set_both(
+    system: LocalSystem, shared_database: SharedDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another connection sets the maximum lifetime before the statement that sets the default lifetime."""
+    system.run(read_operation("retention_set", {"default": 86_400, "maximum": 10 * 86_400}))
+    retention = OwnerStores(shared_database.connect_as_owner).retention
+    other = read_operation("retention_set", {"namespace": "ns", "maximum": 5 * 86_400})
+    unpatched = type(retention).set
+
+    def set_after_other(*arguments: Any, **named: Any) -> Any:
+        monkeypatch.setattr(type(retention), "set", unpatched)
+        system.run(other)
+        return unpatched(*arguments, **named)
+
+    monkeypatch.setattr(type(retention), "set", set_after_other)
+    answer = system.run(read_operation("retention_set", {"namespace": "ns", "default": 2 * 86_400}))
+    assert (answer["default"], answer["maximum"]) == (2 * 86_400, 5 * 86_400)
+    assert retention.lifetimes("ns") == (2 * 86_400, 5 * 86_400)
+
+
+@pytest.fixture
+def command(cluster: postgres.EmbeddedPostgres, shared_database: SharedDatabase) -> Callable[..., Result]:
+    """Function that runs `mnemosyne` with the given arguments, as the database user who owns the schema."""
+    url = cluster.url(postgres.OWNER, shared_database.name)
+    environment = {"MNEMOSYNE_DATABASE_URL": url, "MNEMOSYNE_TOPIC": "file:///nowhere"}
+    return lambda *arguments: CliRunner().invoke(cli, arguments, env=environment)
+
+
+def test_an_interrupted_removal_of_lifetimes_is_completed_by_the_same_command(
+    command: Callable[..., Result], services: FakeServices, system: LocalSystem
+) -> None:
+    system.run(read_operation("retention_set", {"namespace": "ns", "default": 86_400}))
+    memory_id = store_content(services.memories, "oolong", timestamp=datetime.now(UTC) - timedelta(hours=1))
+    assert services.memories.fetch(memory_id).expires_at is not None  # type: ignore[union-attr]
+    system.run(read_operation("retention_clear", {"namespace": "ns"}))  # the command was interrupted after this
+    result = command("retention", "clear", "--namespace", "ns")
+    assert result.exit_code == 0, result.output
+    assert "1 stored memory has another expiry now" in result.stdout
+    assert services.memories.fetch(memory_id).expires_at is None  # type: ignore[union-attr]
+    assert isinstance(command("retention", "clear", "--namespace", "ns").exception, NotFound)
 
 
 def test_events_whose_recording_got_no_answer_are_recorded_once(

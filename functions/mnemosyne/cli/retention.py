@@ -21,6 +21,7 @@ from mnemosyne.cli.terminal import ask_to_confirm, column, explained, say
 from mnemosyne.cli.times import duration
 from mnemosyne.domain.lifetime import LONGEST
 from mnemosyne.domain.plurals import quantity
+from mnemosyne.errors import NotFound
 
 DAY = 86_400
 _Lifetime = int | Literal["none"]
@@ -92,15 +93,24 @@ def clear(namespace: str, **target_values: Any) -> None:
     If lifetimes are set for all namespaces, these then apply to this namespace.
     """
     with owners_system(**target_values) as system:
-        system.run(ClearRetention(namespace=namespace))
-        _apply_retention(system, namespace)
+        missing: NotFound | None = None
+        try:
+            system.run(ClearRetention(namespace=namespace))
+        except NotFound as exc:
+            # Continue even if there are no lifetimes. An interrupted run of this command may have removed them, but not
+            # yet changed the expiry of stored memories.
+            missing = exc
+        _apply_retention(system, namespace, missing)
 
 
-def _apply_retention(system: System, namespace: str) -> None:
+def _apply_retention(system: System, namespace: str, missing: NotFound | None = None) -> None:
+    """Change the expiry of stored memories. If none changes, raise the error `missing`, if there is one."""
     with explained(
         "new memories get the new expiry, but not all stored memories have it. Run the same command again for these."
     ):
         count = sum(page["changed"] for page in pages(system, ApplyRetention(namespace=namespace)))
+    if missing and not count:
+        raise missing
     say(f"Done: {quantity(count, 'stored memory has', 'stored memories have')} another expiry now.")
 
 

@@ -1,7 +1,7 @@
 """Set the lifetimes of memories, and remove expired memories, as the schema's owner."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Final
 
@@ -33,11 +33,21 @@ _CURRENT: Final = """
 SELECT default_lifetime AS "default", maximum_lifetime AS maximum FROM retention
 WHERE namespace IN (:namespace, '') ORDER BY namespace DESC LIMIT 1
 """
+# A lifetime that is not set does not change. In a namespace without own lifetimes, it gets the value of the namespace
+# ''.
 _SET: Final = """
-INSERT INTO retention (namespace, default_lifetime, maximum_lifetime)
-VALUES (:namespace, CAST(:default AS bigint), CAST(:maximum AS bigint))
+INSERT INTO retention AS r (namespace, default_lifetime, maximum_lifetime)
+SELECT :namespace,
+    CASE WHEN CAST(:with_default AS boolean) THEN CAST(:default AS bigint) ELSE max(e.default_lifetime) END,
+    CASE WHEN CAST(:with_maximum AS boolean) THEN CAST(:maximum AS bigint) ELSE max(e.maximum_lifetime) END
+FROM retention e
+WHERE e.namespace = ''
 ON CONFLICT (namespace) DO UPDATE
-SET default_lifetime = EXCLUDED.default_lifetime, maximum_lifetime = EXCLUDED.maximum_lifetime
+SET default_lifetime = CASE WHEN CAST(:with_default AS boolean) THEN EXCLUDED.default_lifetime
+        ELSE r.default_lifetime END,
+    maximum_lifetime = CASE WHEN CAST(:with_maximum AS boolean) THEN EXCLUDED.maximum_lifetime
+        ELSE r.maximum_lifetime END
+RETURNING default_lifetime AS "default", maximum_lifetime AS maximum
 """
 _CLEAR: Final = "DELETE FROM retention WHERE namespace = :namespace RETURNING namespace"
 # Return the namespaces whose memories a change of lifetimes affects: the namespace itself or, for the namespace '', all
@@ -78,9 +88,14 @@ class Retention(OwnerStore):
         rows = self._run(_CURRENT, namespace=namespace)
         return (rows[0]["default"], rows[0]["maximum"]) if rows else (None, None)
 
-    def set(self, namespace: str, default: int | None, maximum: int | None) -> None:
-        """Set the lifetimes of a namespace. The empty name means all namespaces without their own lifetimes."""
-        self._run(_SET, namespace=namespace, default=default, maximum=maximum)
+    def set(self, namespace: str, lifetimes: Mapping[str, int | None]) -> Mapping[str, int | None]:
+        """Set the `default` lifetime of a namespace, the `maximum`, or both, and return both lifetimes.
+
+        A missing lifetime does not change. The empty name means all namespaces without their own lifetimes.
+        """
+        values = {name: lifetimes.get(name) for name in ("default", "maximum")}
+        flags = {f"with_{name}": name in lifetimes for name in values}
+        return self._one(_SET, namespace=namespace, **values, **flags).by_name
 
     def clear(self, namespace: str) -> bool:
         """Remove the lifetimes of a namespace, and return whether the namespace had its own lifetimes.

@@ -57,9 +57,9 @@ class SetRetention(PreviewRetention, action="retention_set", changes_as_owner=Tr
     """
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        default, maximum = self._new_lifetimes(operator)
-        operator.retention.set(self.namespace, default, maximum)
-        return {"namespace": self.namespace, "default": default, "maximum": maximum}
+        given = {"default": self.default, "maximum": self.maximum}
+        lifetimes = {name: None if new == "none" else new for name, new in given.items() if new is not None}
+        return {"namespace": self.namespace, **operator.retention.set(self.namespace, lifetimes)}
 
     def audit_fields(self, answer: dict[str, Any]) -> dict[str, Any]:
         return {name: "none" if value is None else value for name, value in answer.items()}
