@@ -85,10 +85,13 @@ def _parse_text(text: str, kind: str, schema: Mapping[str, Any], name: str) -> A
 
 
 def _split_at_commas(text: str) -> list[str] | str:
-    """Split a text at commas. Text that looks like JSON, such as `['a', 'b']`, is returned unchanged."""
+    """Split a text at commas. Text that looks like JSON, such as `['a', 'b']`, is returned unchanged.
+
+    Text without an item, such as `,`, is returned unchanged, too: as an empty list, it would mean no filter.
+    """
     if is_like_json(text) and not _WRITTEN_ID.fullmatch(text.strip()):
         return text
-    return [item.strip() for item in text.split(",") if item.strip()]
+    return [item.strip() for item in text.split(",") if item.strip()] or text
 
 
 def _memory_with_content(text: str, schema: Mapping[str, Any]) -> dict[str, str] | None:

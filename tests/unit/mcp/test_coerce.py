@@ -1,5 +1,6 @@
 """Unambiguous arguments are converted; others are rejected by name."""
 
+import re
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -159,7 +160,7 @@ def test_an_unknown_argument_is_refused_even_if_it_is_empty() -> None:
         assert "flavour is not an argument of memory_search" in message
 
 
-@pytest.mark.parametrize("no_tags", [[], "[]", ",", None])
+@pytest.mark.parametrize("no_tags", [[], "[]", "", None])
 def test_empty_or_null_labels_do_not_change_a_memory(services: FakeServices, no_tags: object) -> None:
     memory_id = store_content(services.memories, "Ada drinks tea", tags=("ada",), metadata={"a": 1})
     strict: dict[str, Any] = {
@@ -172,6 +173,47 @@ def test_empty_or_null_labels_do_not_change_a_memory(services: FakeServices, no_
     assert answer_of(services, "update_memory", **strict)["tags"] == ["ada"]
     without = answer_of(services, "update_memory", id=str(memory_id), tags="none")
     assert (without["tags"], without["metadata"]) == ([], {"a": 1})
+
+
+SEPARATORS = (",", " , ", " ", ",,", "\n", " ,\t, ")
+FILTERS: list[tuple[str, dict[str, Any], str]] = [
+    ("memory_search", {"query": "tea"}, "tags"),
+    ("list_memories", {}, "tags"),
+    ("retrieve_memories", {"query": "tea"}, "tags"),
+    ("memory_facets", {}, "tags"),
+    ("export_memories", {}, "tags"),
+    ("export_memories", {}, "ids"),
+    ("forget_memories", {"session": "s"}, "tags"),
+    ("forget_memories", {"session": "s"}, "ids"),
+    ("update_memory", {"id": ID}, "tags"),
+    ("update_memory", {"id": ID}, "add_tags"),
+    ("update_memory", {"id": ID, "add_tags": ["a"]}, "remove_tags"),
+    ("delete_memory", {}, "ids"),
+    ("ingest_status", {}, "request_ids"),
+]
+
+
+@pytest.mark.parametrize("separators", SEPARATORS)
+@pytest.mark.parametrize(("tool", "others", "name"), FILTERS)
+def test_a_list_of_separators_without_an_item_is_refused_and_does_not_mean_everything(
+    tool: str, others: dict[str, Any], name: str, separators: str
+) -> None:
+    expected = f"{name} must be an array of {'ids' if name.endswith('ids') else 'strings'}"
+    assert error_of(FakeServices(), tool, **others, **{name: separators}).startswith(expected)
+
+
+@pytest.mark.parametrize("blank", [[""], [" "], ["a", ""]])
+@pytest.mark.parametrize(("tool", "others", "name"), FILTERS)
+def test_a_blank_item_of_a_list_is_refused_by_its_place(
+    tool: str, others: dict[str, Any], name: str, blank: list[str]
+) -> None:
+    assert re.search(rf"\b{name}\[\d\] must", error_of(FakeServices(), tool, **others, **{name: blank}))
+
+
+@pytest.mark.parametrize("blank", [" ", "\t", "\n "])
+@pytest.mark.parametrize("tool", ["redrive", "drop_dead_letters"])
+def test_a_blank_cause_does_not_choose_every_dead_letter_with_a_space_in_its_cause(tool: str, blank: str) -> None:
+    assert error_of(FakeServices(), tool, cause=blank).startswith("cause must contain")
 
 
 def test_memories_given_as_text_cost_as_much_as_memories_given_as_an_array() -> None:

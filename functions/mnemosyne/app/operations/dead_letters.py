@@ -10,7 +10,7 @@ from pydantic import Field
 from mnemosyne.app.operations.operation import KeyPosition, Namespace, Operation, values_of
 from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.dead_letter import DeadLetter, DeadLetterChoice, Redrivable
-from mnemosyne.domain.parsing import Text
+from mnemosyne.domain.parsing import Filled, Text
 from mnemosyne.errors import NotFound
 from mnemosyne.service.dead_letters import request_ids_in
 from mnemosyne.service.redrives import MOST_UNAVAILABLE, redrive_chosen
@@ -32,7 +32,7 @@ class DeadLetterSelection(Operation):
     namespace: Namespace
     younger_than: Seconds | None = None
     older_than: Seconds | None = None
-    cause: Text | None = None
+    cause: Filled | None = None
     redrivable: Annotated[Redrivable | None, Field(strict=False)] = None
 
     @property

@@ -10,7 +10,7 @@ from mnemosyne.domain import rate_limit
 from mnemosyne.domain.console_queries import ListedRequest
 from mnemosyne.domain.dead_letter import ALL_DEAD_LETTERS, DeadLetterCause, DeadLetterChoice, Redrivable
 from mnemosyne.domain.memory import FIRST_WORDS, IngestState
-from mnemosyne.domain.parsing import Input, Text
+from mnemosyne.domain.parsing import Filled, Input, Text
 from mnemosyne.domain.plurals import quantity
 from mnemosyne.domain.preview import preview
 from mnemosyne.domain.principal import Principal
@@ -145,7 +145,7 @@ def list_dead_letters(arguments: DeadLettersArguments, principal: Principal, ser
 
 MessageId = Annotated[Text, Field(min_length=1, max_length=200, description="From list_dead_letters.")]
 Cause = Annotated[
-    Text | None,
+    Filled | None,
     Field(
         min_length=1,
         max_length=2_000,
