@@ -216,6 +216,12 @@ def test_a_blank_cause_does_not_choose_every_dead_letter_with_a_space_in_its_cau
     assert error_of(FakeServices(), tool, cause=blank).startswith("cause must contain")
 
 
+@pytest.mark.parametrize("name", ["add_tags", "remove_tags"])
+@pytest.mark.parametrize("named", [{"id": ID}, {"ids": [ID]}])
+def test_the_advice_about_an_empty_change_of_tags_names_the_argument(name: str, named: dict[str, Any]) -> None:
+    assert name in error_of(FakeServices(), "update_memory", **named, **{name: []})
+
+
 def test_memories_given_as_text_cost_as_much_as_memories_given_as_an_array() -> None:
     memories = [MEMORY] * 3
     text = str(memories).replace("'", '"')

@@ -248,7 +248,8 @@ def test_a_cursor_with_additional_bytes_is_read_without_them(services: FakeServi
 def test_an_update_without_a_change_is_refused(services: FakeServices) -> None:
     memory_id = answer_of(services, "memory_search", query="tea")["memories"][0]["id"]
     assert error_of(services, "update_memory", id=memory_id) == (
-        "give at least one of title, tags (['none'] removes all), metadata, superseded_by, expires_at and pinned"
+        "give at least one of title, tags (['none'] removes all), metadata, superseded_by, expires_at and pinned, "
+        "or of add_tags and remove_tags"
     )
     assert error_of(services, "update_memory", id=memory_id, superseded_by=memory_id) == (
         "superseded_by must be the id of another memory"

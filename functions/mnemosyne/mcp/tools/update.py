@@ -124,7 +124,7 @@ class UpdateArguments(Input):
         if not names:
             raise ValueError(
                 f"give at least one of title, tags (['{NO_TAGS}'] removes all), metadata, superseded_by, expires_at "
-                "and pinned"
+                "and pinned, or of add_tags and remove_tags"
             )
         if names & TAG_CHANGES and names - TAG_CHANGES:
             raise ValueError("add_tags and remove_tags cannot be combined with other changes: make two calls")
