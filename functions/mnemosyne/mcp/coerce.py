@@ -46,7 +46,7 @@ def _coerce(value: Any, schema: Mapping[str, Any], name: str) -> Any:
     if kind == "integer" and isinstance(value, float) and value.is_integer():
         return int(value)
     if kind == "array" and isinstance(value, dict) and schema["items"].get("type") == "object":
-        value = [value]
+        value = value[name] if value.keys() == {name} and isinstance(value[name], list) else [value]
     if kind == "array" and isinstance(value, list):
         return [_coerce(item, schema.get("items", {}), name) for item in value]
     if kind == "object" and isinstance(value, dict) and "properties" in schema:
