@@ -140,7 +140,13 @@ def _read_cursor(arguments: PageArguments, read: Callable[[datetime, bytes], tup
     return cursor
 
 
+def unquote(text: str) -> str:
+    """Remove quotes and white space around a cursor or token, which models add when they copy it."""
+    return text.strip(" \t\r\n\"'`<>")
+
+
 def _decode(cursor: str) -> tuple[datetime, bytes]:
+    cursor = unquote(cursor).rstrip("=")
     raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
     if len(raw) < _TIME_BYTES:
         raise ValueError("length")

@@ -84,6 +84,28 @@ def test_a_cursor_with_other_filters_is_refused(services: FakeServices, order: s
     assert len(rest["memories"]) == 1
 
 
+COPIES = ['"{}"', "'{}'", "`{}`", "<{}>", " {}\n"]
+
+
+@pytest.mark.parametrize("copy", [*COPIES, '"{}="'])
+def test_a_cursor_is_accepted_in_quotes(services: FakeServices, copy: str) -> None:
+    """Some models copy a value with the quotes of its JSON."""
+    store_contents(services.memories, "Ben prefers window seats", "Ada prefers tea")
+    cursor = answer_of(services, "list_memories", limit=1)["next_cursor"]
+    plain, quoted = (answer_of(services, "list_memories", cursor=text) for text in (cursor, copy.format(cursor)))
+    assert plain == quoted
+
+
+@pytest.mark.parametrize("copy", COPIES)
+@pytest.mark.parametrize("selection", [{"all": True}, {"time_expr": "since 2020"}])
+def test_the_token_of_a_dry_run_is_accepted_in_quotes(
+    services: FakeServices, selection: dict[str, Any], copy: str
+) -> None:
+    store_content(services.memories, "Ben prefers window seats")
+    token = answer_of(services, "forget_memories", **selection)["token"]
+    assert answer_of(services, "forget_memories", **selection, token=copy.format(token))["memories"] == 1
+
+
 @pytest.mark.parametrize("padding", ["", "="])
 def test_a_cursor_is_accepted_with_and_without_its_padding(services: FakeServices, padding: str) -> None:
     store_contents(services.memories, *(f"memory {n}" for n in range(3)))
