@@ -47,6 +47,10 @@ def fill_prompt(name: str, arguments: Mapping[str, str]) -> mcp_types.GetPromptR
     if name not in _TEXTS:
         raise MCPError(mcp_types.INVALID_PARAMS, f"unknown prompt {name[:100]!r}; the prompts are {', '.join(_TEXTS)}")
     title, parameters, text = _TEXTS[name]
+    known = [parameter.name for parameter in parameters]
+    if unknown := ", ".join(argument[:100] for argument in arguments if argument not in known):
+        problem = f"{unknown} is not an argument of {name}, which takes {', '.join(known)}"
+        raise MCPError(mcp_types.INVALID_PARAMS, problem)
     for parameter in parameters:
         value = arguments.get(parameter.name, "").strip()
         if parameter.required and not value:

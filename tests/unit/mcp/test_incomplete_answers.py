@@ -129,3 +129,13 @@ def test_a_request_id_that_is_given_several_times_has_one_status(services: FakeS
     (first, second, *_) = _store_hundred(services)
     statuses = answer_of(services, "ingest_status", request_ids=[first, second, first.upper()])["requests"]
     assert [status["request_id"] for status in statuses] == [first, second]
+
+
+@pytest.mark.parametrize(("name", "argument"), [("recall", "topic"), ("remember", "focus"), ("review", "time")])
+@pytest.mark.parametrize("unknown", [{"query": "tea"}, {"Topic": "tea"}, {"query": "tea", "limit": "3"}])
+def test_an_unknown_argument_of_a_prompt_is_an_error_that_names_it(
+    name: str, argument: str, unknown: dict[str, str]
+) -> None:
+    with pytest.raises(MCPError) as raised:
+        fill_prompt(name, {argument: "tea", **unknown})
+    assert str(raised.value) == f"{', '.join(unknown)} is not an argument of {name}, which takes {argument}"
