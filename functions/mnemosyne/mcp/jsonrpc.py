@@ -15,6 +15,8 @@ _REQUIRED_PARAMS = {
     "tools/call": ("name", "the name of a tool"),
 }
 """For each method, the name and the description of the string parameter that the method needs."""
+_EXACT = 2**53
+"""Integers up to this one are exact as floats."""
 DEPTH = 30
 """Maximum levels of objects and arrays in a message. Metadata may have 20 of these levels."""
 
@@ -89,13 +91,21 @@ def _params_problem(method: Any, params: Any) -> str | None:
     return None
 
 
-def drop_null_params(payload: Any) -> None:
-    """Remove `"params": null` and `"progressToken": null`, which some clients send, from a message or batch."""
+def normalize(payload: Any) -> None:
+    """Change what the SDK would reject in a message or batch, although some clients send it.
+
+    `"params": null` and `"progressToken": null` are removed. Ids that are integers with a fraction of zero, such as
+    1.0, become integers.
+    """
     for message in payload if isinstance(payload, list) else [payload]:
         if isinstance(message, dict):
-            for container, name in ((message, "params"), (member(message, "params", "_meta"), "progressToken")):
+            params, meta = member(message, "params"), member(message, "params", "_meta")
+            for container, name in ((message, "params"), (meta, "progressToken")):
                 if container.get(name, ...) is None:
                     del container[name]
+            for container, name in ((message, "id"), (meta, "progressToken"), (params, "requestId")):
+                if name in container:
+                    container[name] = _integer(container[name])
 
 
 def complete_initialize(payload: Any) -> None:
@@ -121,9 +131,15 @@ def member(payload: dict[str, Any], *names: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def _integer(value: Any) -> Any:
+    """Convert a number such as 1.0 to an integer, as JSON Schema reads it. Return other values unchanged."""
+    is_exact = isinstance(value, float) and abs(value) <= _EXACT and value.is_integer()
+    return int(value) if is_exact else value
+
+
 def id_of(payload: Any) -> str | int | None:
     """Return the id of a message, or None if the message has no valid id."""
-    identifier = payload.get("id") if isinstance(payload, dict) else None
+    identifier = _integer(payload.get("id")) if isinstance(payload, dict) else None
     if isinstance(identifier, str):
         return identifier if identifier.isascii() or not surrogate_problem(identifier) else None
     return identifier if isinstance(identifier, int) and not isinstance(identifier, bool) else None

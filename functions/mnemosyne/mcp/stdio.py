@@ -106,8 +106,8 @@ class _Conversation:
             if self._lacks_handshake(payload):
                 await self._refuse(mcp_types.INVALID_REQUEST, HANDSHAKE_FIRST, jsonrpc.id_of(payload))
                 continue
+            jsonrpc.normalize(payload)
             self._track_request(payload)
-            jsonrpc.drop_null_params(payload)
             jsonrpc.complete_initialize(payload)
             # Encode the payload again, because the SDK cannot parse some lines that `jsonrpc.read` can parse.
             yield json.dumps(payload)

@@ -5,7 +5,9 @@ import json
 
 import anyio
 import mcp_types
+import pytest
 
+from mnemosyne.mcp import jsonrpc
 from mnemosyne.mcp.stdio import _Conversation
 
 CALL = '{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "memory_search", "arguments": %s}}'
@@ -36,3 +38,24 @@ def test_a_byte_order_mark_is_ignored() -> None:
     """Windows PowerShell writes a byte order mark before the text that it sends to a program."""
     (line,) = _lines("\ufeff" + CALL % "{}")
     assert json.loads(line)["id"] == 1
+
+
+@pytest.mark.parametrize("number", ["1.0", "1e0", "-1.0", "0.0", "9007199254740992.0"])
+def test_an_integer_that_is_written_with_a_fraction_is_an_id(number: str) -> None:
+    """Some clients keep each number as a float. JSON Schema, which defines the ids of MCP, counts 1.0 as an integer."""
+    call = '{"jsonrpc": "2.0", "id": 5.5, "method": "tools/list", "params": {"_meta": {"progressToken": 5.5}}}'
+    cancelled = '{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 5.5}}'
+    lines = _lines(f"{call}\n{cancelled}".replace("5.5", number))
+    first, second = map(mcp_types.jsonrpc_message_adapter.validate_json, lines)
+    integer = int(float(number))
+    assert isinstance(first, mcp_types.JSONRPCRequest) and isinstance(second, mcp_types.JSONRPCNotification)
+    assert (first.id, first.params, second.params) == (
+        integer, {"_meta": {"progressToken": integer}}, {"requestId": integer}
+    )  # fmt: skip
+    assert isinstance(first.id, int)
+
+
+@pytest.mark.parametrize("number", ["1.5", "NaN", "1e999", "1e17", "true", "null", "[1.0]"])
+def test_other_numbers_are_no_ids(number: str) -> None:
+    reason = jsonrpc.problem(jsonrpc.read(f'{{"jsonrpc": "2.0", "id": {number}, "method": "ping"}}'))
+    assert reason == "id must be a string or an integer"

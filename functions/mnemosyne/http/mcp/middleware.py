@@ -135,7 +135,7 @@ class McpMiddleware:
             return error_response(400, str(exc), code=mcp_types.PARSE_ERROR)
         if problem:
             return error_response(400, f"Invalid request: {problem}", id_=jsonrpc.id_of(payload))
-        jsonrpc.drop_null_params(payload)
+        jsonrpc.normalize(payload)
         jsonrpc.complete_initialize(payload)
         wrong_version = _reject_version_mismatch(headers, payload) or _reject_unsupported_version(headers, payload)
         if wrong_version is not None:

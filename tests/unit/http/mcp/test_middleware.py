@@ -96,6 +96,16 @@ def test_an_id_of_too_many_digits_is_refused(client: TestClient) -> None:
     assert response.json()["error"]["message"] == "Invalid request: id must be a string or an integer"
 
 
+@pytest.mark.parametrize("accept", ["application/json", "text/event-stream"])
+@pytest.mark.parametrize("batch", [False, True], ids=["single", "batch"])
+def test_an_id_that_is_written_with_a_fraction_of_zero_is_answered(
+    client: TestClient, accept: str, batch: bool
+) -> None:
+    request = {**LIST, "id": 7.0}
+    response = post(client, [request] if batch else request, Accept=accept)
+    assert response.status_code == 200 and '"id":7,' in response.text
+
+
 CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
 NO_REQUESTS: list[Any] = [
     5,
