@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import closing, nullcontext
 from types import SimpleNamespace
 from typing import Any
+from uuid import UUID
 
 import pytest
 from click.testing import CliRunner
@@ -15,7 +16,9 @@ from mnemosyne.adapters.database.connections import Connection, connection_facto
 from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.app import operations
-from mnemosyne.app.operations.dead_letters import RedriveDeadLetters
+from mnemosyne.app.operations.dead_letters import RedriveDeadLetters, ShowDeadLetter
+from mnemosyne.app.operations.forgetting import BeginForgetting, ContinueForgetting, IssueReceipt
+from mnemosyne.app.operations.operation import Operation
 from mnemosyne.cli.local import postgres
 from mnemosyne.cli.main import cli
 from mnemosyne.domain.audit import ACCESS, ids_of
@@ -396,3 +399,70 @@ def test_log_ins_and_grants_are_recorded_and_attempts_of_unknown_people_are_not(
         ("log_in", "oauth:1077", "", "refused"),
         ("give_token", "", f"grant:{GRANT}", "done"),
     ]
+
+
+NAMED = str(new_id())
+REFUSED: list[tuple[str, dict[str, Any], list[str]]] = [
+    ("get_memory", {"id": NAMED}, [NAMED]),
+    ("delete_memory", {"id": NAMED}, [NAMED]),
+    ("update_memory", {"id": NAMED, "title": "t"}, [NAMED]),
+    ("rate_memory", {"id": NAMED, "rating": 1}, [NAMED]),
+    ("forget_memories", {"forgetting_id": NAMED}, [NAMED]),
+    ("redrive", {"message_id": "4711"}, ["4711"]),
+    ("get_memory", {"id": "the canary sings"}, []),
+    ("update_memory", {"id": NAMED, "content": "the canary sings"}, []),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "ids"), REFUSED)
+def test_a_refused_call_is_recorded_with_the_ids_in_its_valid_arguments(
+    owner: Connection, trail: AuditTrail, tool: Callable[..., Any], name: str, arguments: dict[str, Any], ids: list[str]
+) -> None:
+    assert tool(name, **arguments).is_error
+    trail.flush()
+    (event,) = _events(owner)
+    assert (event["action"], event["outcome"], event["ids"], event["count"]) == (name, "refused", ids, len(ids))
+
+
+def test_a_forgetting_that_fails_after_its_beginning_is_recorded_with_its_id(
+    owner: Connection,
+    store: MemoryStore,
+    trail: AuditTrail,
+    tool: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    memory_id = store_content(store, "tea")
+    token = tool("forget_memories", ids=[str(memory_id)]).structured_content["token"]
+    trail.flush()
+
+    def fail(*arguments: Any) -> None:
+        raise Unavailable("the database is not responding")
+
+    monkeypatch.setattr(MemoryStore, "forget_some", fail)
+    assert tool("forget_memories", ids=[str(memory_id)], token=token).is_error
+    trail.flush()
+    _, began, failed = _events(owner)
+    assert [event["outcome"] for event in (began, failed)] == ["done", "uncertain"]
+    assert began["ids"] == failed["ids"] and len(began["ids"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("operation", "ids"),
+    [
+        (ContinueForgetting(namespace="ns", id=UUID(NAMED)), [NAMED]),
+        (IssueReceipt(namespace="ns", id=UUID(NAMED)), [NAMED]),
+        (ShowDeadLetter(namespace="ns", message_id="4711"), ["4711"]),
+        (BeginForgetting(namespace="ns", ids=[UUID(NAMED)], token="t"), [NAMED]),
+    ],
+)
+def test_an_operation_that_fails_is_recorded_with_the_ids_in_its_arguments(
+    owner: Connection, store: MemoryStore, operation: Operation, ids: list[str]
+) -> None:
+    operator: Any = SimpleNamespace(memories_of=lambda _: store, audit=AuditLog(lambda: nullcontext(owner)))
+    with pytest.raises(MnemosyneError):
+        operations.run(operation, operator, "google:ada@example.com")
+    (event,) = _events(owner)
+    assert (event["principal"], event["namespace"], event["action"]) == (
+        "google:ada@example.com", "ns", operation.action
+    )  # fmt: skip
+    assert event["outcome"] == "refused" and set(ids) <= set(event["ids"])

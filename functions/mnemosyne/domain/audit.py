@@ -28,6 +28,9 @@ class Action:
     name: str
     recorded: bool = field(default=False, compare=False)
     """Whether a transaction has stored the event about the call."""
+    ids: Sequence[str] = field(default=(), compare=False)
+    """The ids in the call's arguments or, after the first change, the ids of the change. The event about a failed call
+    has these ids, because the call has no result."""
 
     @property
     def columns(self) -> dict[str, str]:

@@ -49,7 +49,7 @@ def call(
             return call(tool, arguments, principal, services)
     started = time.perf_counter()
     with audit.action(principal, tool.name) as action:
-        outcome, result = _run(tool, arguments, principal, services)
+        outcome, result = _run(tool, arguments, action, services)
     caller = {"principal": principal.id, "client": principal.client, "namespace": principal.namespace}
     if outcome == "done" and not tool.read_only:
         caller = {}  # this event need not name the caller, because the event `audit` of the same call does
@@ -59,7 +59,7 @@ def call(
         **action.columns,
         namespace=principal.namespace,
         outcome=outcome,
-        ids=audit.ids_of(result.structured_content or {}),
+        ids=action.ids if result.is_error else audit.ids_of(result.structured_content or {}),
         recorded=action.recorded and outcome == "done",
         is_read=tool.scope is Scope.READ,
     )
@@ -72,11 +72,13 @@ def call(
 
 
 def _run(
-    tool: Tool[Any], arguments: Mapping[str, Any], principal: Principal, services: Services
+    tool: Tool[Any], arguments: Mapping[str, Any], action: audit.Action, services: Services
 ) -> tuple[str, mcp_types.CallToolResult]:
     """Run a tool; return the outcome for the log, and the result."""
+    principal = action.principal
     try:
         parsed_arguments = parse(tool.arguments, coerce_arguments(arguments, tool.schema), of=tool.name)
+        action.ids = audit.ids_of(vars(parsed_arguments))
         try:
             reply = tool.run(parsed_arguments, principal, services)
         except EmbeddingModelChanged:  # run the tool again: `services` now has the embedder of the new model

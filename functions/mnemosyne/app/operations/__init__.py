@@ -22,7 +22,7 @@ from mnemosyne.app.operator import SystemOperator, record
 from mnemosyne.domain import audit as audit_trail
 from mnemosyne.domain.parsing import parse
 from mnemosyne.domain.principal import Principal
-from mnemosyne.errors import InvalidRequest
+from mnemosyne.errors import InvalidRequest, MnemosyneError, ServiceError
 from mnemosyne.observability import EventLog
 from mnemosyne.service.callers import GCLOUD_AUDIENCE, operator_of
 from mnemosyne.settings import Settings
@@ -60,6 +60,9 @@ def run(operation: Operation, operator: SystemOperator, caller: str) -> dict[str
             answer: dict[str, Any] = to_jsonable_python(operation.run(operator))
     except Exception as exc:
         log.info("audit", action=operation.action, principal=caller, outcome="failed", error=type(exc).__name__)
+        if isinstance(exc, MnemosyneError) and not isinstance(exc, ServiceError):
+            fields = {"namespace": vars(operation).get("namespace"), "ids": audit_trail.ids_of(vars(operation))}
+            record(operator.audit, {**action.columns, **fields, "outcome": "refused"})
         raise
     if not operation.is_recorded(answer):
         return answer
