@@ -127,8 +127,10 @@ def object_of_text(value: object) -> object:
     return parsed if isinstance(parsed, dict) else value
 
 
-def _lower(value: object) -> object:
-    return value.lower() if isinstance(value, str) else value
+def _operation(value: object) -> object:
+    """Write an operation in lower case. Return other values unchanged, so that the error quotes the given value."""
+    lower = value.lower() if isinstance(value, str) else value
+    return lower if lower in ("upsert", "delete") else value
 
 
 _Time = Annotated[datetime | None, BeforeValidator(event_time, json_schema_input_type=str)]
@@ -169,7 +171,7 @@ class MemoryInput(Input):
     request_id: Id | None = Field(
         None, description="Id of the request, under which its outcome is reported. By default a new or derived id."
     )
-    op: Annotated[Literal["upsert", "delete"], BeforeValidator(_lower)] = Field(
+    op: Annotated[Literal["upsert", "delete"], BeforeValidator(_operation)] = Field(
         "upsert", description="`delete` deletes the record that `source` and `key` name."
     )
     namespace: Annotated[Any, WithJsonSchema({"type": "string"})] = Field(

@@ -146,6 +146,22 @@ def test_an_ambiguous_argument_is_not_converted_and_is_refused_by_name(written: 
     assert error_of(FakeServices(), "memory_search", query="tea", **written).startswith(name)
 
 
+@pytest.mark.parametrize(
+    ("tool", "name"),
+    [
+        ("ingest_memory", "op"), ("ingest_memory", "ttl"), ("ingest_memory", "pinned"), ("ingest_memory", "timezone"),
+        ("ingest_memory", "schema_version"), ("ingest_memory", "request_id"), ("memory_search", "mode"),
+        ("memory_search", "min_confidence"), ("memory_search", "after"), ("list_memories", "order"),
+        ("list_memories", "time_expr"), ("list_requests", "state"), ("update_memory", "expires_at"),
+    ],
+)  # fmt: skip
+def test_an_error_quotes_a_value_in_the_case_in_which_it_was_written(
+    services: FakeServices, tool: str, name: str
+) -> None:
+    required = {"ingest_memory": MEMORY, "memory_search": {"query": "tea"}, "update_memory": {"id": ID}}
+    assert "QuX Zed" in error_of(services, tool, **required.get(tool, {}), **{name: "QuX Zed"})
+
+
 @pytest.mark.parametrize("tags", ["['ada', 'tea']", "[ada, tea]", '["ada", "tea"', "[ada]", " ['ada']"])
 @pytest.mark.parametrize("tool", ["memory_search", "ingest_memory", "ingest_memories", "update_memory"])
 def test_tags_in_a_text_that_begins_with_a_bracket_but_is_not_json_are_refused_by_every_tool(
