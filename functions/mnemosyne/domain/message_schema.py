@@ -119,6 +119,10 @@ _OTHER_FORMS: dict[str, list[dict[str, Any]]] = {
     "session": [_WHOLE_NUMBER],
     "key": [_WHOLE_NUMBER],
 }
+_LARGE_NUMBER = (
+    "A number above 2^53 must have no fraction and no exponent; this schema does not express that, because 1e17 is an "
+    "integer in JSON Schema."
+)
 _DESCRIPTIONS = {
     "content": "The memory, stored verbatim.",
     "timestamp": "When it happened: RFC 3339; a date or local time in `timezone`; 20260711 or 202607111430, as text or "
@@ -128,6 +132,8 @@ _DESCRIPTIONS = {
     "tags": "Labels to filter by: an array, or one text with commas between them.",
     "metadata": f"Any JSON object to keep with the memory: {METADATA_BYTES:,} bytes, {METADATA_DEPTH} levels, and "
     f"{METADATA_PATHS:,} bytes of paths at most. This schema does not express these limits.",
+    "session": f"The conversation or document it is a part of. {_LARGE_NUMBER}",
+    "key": f"Name of the record in the source. Another content or time is a new version of the record. {_LARGE_NUMBER}",
     "op": "`upsert`, the default, or `delete`; upper and lower case are equal.",
     "source": "System in which the key is unique, preferably a URI. Default: the source of the message.",
     "schema_version": "Version of the message format. Default: 1.",
@@ -136,7 +142,8 @@ _DESCRIPTIONS = {
 }
 _OF_BATCH = {
     "source": "System in which the keys of the memories are unique, preferably a URI.",
-    "key": "Key of the memories without a key, followed by `#` and the place of the memory in `memories`.",
+    "key": "Key of the memories without a key, followed by `#` and the place of the memory in `memories`. "
+    f"{_LARGE_NUMBER}",
 }
 _IS_DELETION = {"required": ["op"], "properties": {"op": {"type": "string", "pattern": "^[Dd][Ee][Ll][Ee][Tt][Ee]$"}}}
 _HAS_KEY = {"required": ["key"], "properties": {"key": {"not": _BLANK}}}

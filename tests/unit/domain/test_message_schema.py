@@ -176,3 +176,18 @@ def test_the_schema_is_itself_valid() -> None:
 def test_the_copy_of_the_schema_in_the_documentation_is_current() -> None:
     schema_file = Path(__file__).parents[3] / "docs" / "message.v1.schema.json"
     assert json.loads(schema_file.read_text()) == message_schema(), "run make docs"
+
+
+@pytest.mark.parametrize("field", ["key", "session"])
+@pytest.mark.parametrize("number", [5, 5.0, 1e3, 1e15, 2.0**53, -(2.0**53), 2**53 + 1, 10**17, 2**64 - 1, 2**64, 1.5])
+def test_schema_and_reader_agree_on_numbers_as_names(field: str, number: float) -> None:
+    memory = {"content": "tea", "timestamp": WHENS[0], field: number}
+    assert VALIDATOR.is_valid(memory) == _stores_all(memory)
+
+
+@pytest.mark.parametrize("field", ["key", "session"])
+@pytest.mark.parametrize("number", [2.0**53 + 2, 1e17, -1e17, 1.8e19])
+def test_the_schema_says_that_the_reader_refuses_large_floats_as_names(field: str, number: float) -> None:
+    """A large float may differ from the number in the JSON text. JSON Schema counts it as an integer."""
+    assert not _stores_all({"content": "tea", "timestamp": WHENS[0], field: number})
+    assert "no fraction and no exponent" in message_schema()["$defs"]["Memory"]["properties"][field]["description"]
