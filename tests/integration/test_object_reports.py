@@ -13,6 +13,7 @@ from mnemosyne.domain.object_import import StoredObject
 from mnemosyne.errors import InvalidRequest, Unavailable
 from mnemosyne.formats.item import Item
 from mnemosyne.ids import version_id
+from mnemosyne.service import object_import
 from mnemosyne.service.object_import import import_object
 from tests.fakes import NOW
 from tests.fakes_wire.cloud_storage import emulated_storage
@@ -167,3 +168,43 @@ def test_a_repeated_record_is_reported_as_a_duplicate(
 ) -> None:
     line = reported(system.deliver, RECORD, {**RECORD, "key": "2"}, RECORD, interruptions=interruptions)
     assert (line["line"], line["state"]) == (3, "duplicate")
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("state", ["queued", "stored"])
+def test_an_outcome_that_changes_while_the_report_is_written_is_in_the_report_of_the_next_delivery(
+    system: System, monkeypatch: pytest.MonkeyPatch, count: int, state: str
+) -> None:
+    """An operator redrives the dead letter of a record after the outcomes were counted."""
+    records = [{"content": f"tea {number}", "timestamp": NOW.isoformat()} for number in range(count)]
+    system.embedder.fault = InvalidRequest("the model refuses it")
+    wait_for_outcomes = object_import._wait_for_outcomes
+
+    def redrive_afterwards(*arguments: Any) -> Any:
+        counts = wait_for_outcomes(*arguments)
+        monkeypatch.undo()
+        last = "(SELECT max(CAST(request_id AS text)) FROM ingest_requests)"
+        change = f"UPDATE ingest_requests SET state = '{state}' WHERE CAST(request_id AS text) = {last}"
+        with system.imports._transaction() as connection:
+            connection.run_file(change)
+        return counts
+
+    monkeypatch.setattr(object_import, "_wait_for_outcomes", redrive_afterwards)
+    services: Any = system
+    with emulated_storage() as storage:
+        blob = storage.put("bucket", "rows.jsonl", "\n".join(map(json.dumps, records)).encode())
+        stored_object = StoredObject(bucket="bucket", name="rows.jsonl", generation=blob.generation)
+
+        def deliver() -> None:
+            import_object(NAMESPACE, stored_object, services, message_id="1", budget=3600, pause=system.deliver)
+
+        with pytest.raises(Unavailable, match="changed while the report was written"):
+            deliver()
+        assert ("bucket", stored_object.report) not in storage.objects
+        with system.imports._transaction() as connection:
+            connection.run_file("UPDATE ingest_requests SET state = 'stored' WHERE state = 'queued'")
+        deliver()
+        summary, *lines = map(json.loads, storage.objects["bucket", stored_object.report].data.splitlines())
+    states = [line["state"] for line in lines]
+    assert len(states) == count == sum(summary.get(name, 0) for name in set(states))
+    assert states.count("stored") == summary["stored"] == 1

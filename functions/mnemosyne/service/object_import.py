@@ -3,7 +3,7 @@
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -266,10 +266,12 @@ def _wait_for_outcomes(
     return counts
 
 
-def _report_lines(
-    progress: ObjectImport, imports: "ObjectImports", counts: Mapping[IngestState, int]
-) -> Iterator[bytes]:
-    """Yield the lines of the report: a summary, then the outcome of each record in the order of the lines."""
+def _report_lines(progress: ObjectImport, imports: "ObjectImports", counts: Counter[IngestState]) -> Iterator[bytes]:
+    """Yield the lines of the report: a summary, then the outcome of each record in the order of the lines.
+
+    Raises Unavailable at the end if an outcome has changed since the outcomes were counted, for example because an
+    operator has redriven a dead letter. The next delivery then writes the report.
+    """
     summary = {
         "object": progress.source,
         "memories": progress.memories,
@@ -278,10 +280,11 @@ def _report_lines(
         "error": progress.error,
     }
     yield _json_line(summary)
-    after = ""
+    after, written = "", Counter[IngestState]()
     while page := imports.lines(progress.source, PAGE, after=after):
         for line in page:
             if status := line.status:
+                written[status.state] += 1
                 yield _json_line(
                     {
                         "line": line_of(line.line),
@@ -293,6 +296,8 @@ def _report_lines(
                     }
                 )
         after = page[-1].line
+    if written != counts:
+        raise Unavailable("an outcome has changed while the report was written: the next delivery writes the report")
 
 
 def _json_line(value: object) -> bytes:
