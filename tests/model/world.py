@@ -210,10 +210,8 @@ class World:
 
     def redrive(self, message_id: str, *, now: bool) -> bool:
         """Redrive a letter, and return whether it was published."""
-        letter = self.memories.dead_letter(message_id)
-        assert letter
         try:
-            redrives.Redrive.of(self.namespace, letter).run(memories=self.memories, queue=self.topic, now=now)
+            redrives.redrive(message_id, memories=self.memories, queue=self.topic, now=now)
         except (Conflict, Unavailable):
             return False
         return True

@@ -41,74 +41,33 @@ MOST_UNAVAILABLE = 5
 count."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Redrive:
-    """A dead letter that can be published again, with the namespace, requests and attributes of its message."""
+def _attributes_to_publish(letter: DeadLetter, namespace: str, into: str | None) -> dict[str, str]:
+    """Return the attributes with which the message of a dead letter is published again, such as the namespace.
 
-    namespace: str
-    letter: DeadLetter
-    into: str
-    request_ids: list[UUID]
-    attributes: dict[str, str]
-
-    @classmethod
-    def of(cls, namespace: str, letter: DeadLetter, *, into: str | None = None) -> "Redrive":
-        """Create the redrive of a dead letter. A message that names no namespace is stored in the namespace `into`.
-
-        Raises InvalidRequest, with the reason, if the message cannot be published again.
-        """
-        if OBJECT_NOTIFICATION in letter.attributes:
-            raise InvalidRequest(
-                f"the dead letter {letter.message_id} is a notification about an object of a bucket: fix the cause, "
-                "then copy the object onto itself, which sends another notification, and drop the dead letter"
-            )
-        target = namespace or into
-        if not target or into not in (None, target):
-            raise InvalidRequest(
-                f"the dead letter {letter.message_id} must be redriven into its namespace {namespace!r}, got {into!r}"
-                if namespace
-                else f"the dead letter {letter.message_id} names no namespace: state the namespace to store in"
-            )
-        attributes = {**letter.attributes, "namespace": target}
-        try:
-            check_attributes(attributes | {LETTER_ID: ""})
-        except InvalidRequest as exc:
-            raise InvalidRequest(
-                f"the dead letter {letter.message_id} cannot be published again: {exc}; publish its data without that "
-                "attribute, then drop the dead letter"
-            ) from exc
-        ids = request_ids_in(target, letter)
-        return cls(namespace=namespace, letter=letter, into=target, request_ids=ids, attributes=attributes)
-
-    def run(self, *, memories: "MemoryStore", queue: IngestQueue, now: bool = False) -> None:
-        """Publish the message of the dead letter again. With `now`, the waiting time after a failed redrive is ignored.
-
-        Raises Conflict if the dead letter is in flight or must wait, NotFound if the dead letter no longer exists,
-        InvalidRequest if Pub/Sub would never accept the message, and Unavailable if the queue or the database is
-        unavailable. This Unavailable is a PartialChange if the dead letter stays in flight although its message is
-        perhaps not published.
-        """
-        message_id = self.letter.message_id
-        letter_id = memories.mark_redriven(message_id, self.request_ids, into=self.into, now=now)
-        if letter_id is None:
-            raise _refusal_error(message_id, memories)
-        try:
-            queue.republish(self.letter.data, self.attributes | {LETTER_ID: str(letter_id)})
-        except BaseException as failure:
-            # Remove the mark "in flight" even after Ctrl-C, because the mark prevents another redrive for 24 hours.
-            try:
-                memories.unmark_redriven(letter_id, self.request_ids, into=self.into)
-            except Unavailable as exc:
-                about = fault_fields(exc, otherwise="redrive it again after 24 hours")
-                log.warning("redrive_still_marked", namespace=self.namespace, message_id=message_id, **about)
-                if isinstance(failure, ServiceError):
-                    raise PartialChange(
-                        f"the dead letter {message_id} was marked as in flight, but perhaps not published: redrive it "
-                        "again after 24 hours",
-                        failure,
-                    ) from failure
-            raise
-        log.info("redriven", namespace=self.into, message_id=message_id, count=len(self.request_ids))
+    A message that names no namespace is stored in the namespace `into`. Raises InvalidRequest, with the reason, if the
+    message cannot be published again.
+    """
+    if OBJECT_NOTIFICATION in letter.attributes:
+        raise InvalidRequest(
+            f"the dead letter {letter.message_id} is a notification about an object of a bucket: fix the cause, "
+            "then copy the object onto itself, which sends another notification, and drop the dead letter"
+        )
+    target = namespace or into
+    if not target or into not in (None, target):
+        raise InvalidRequest(
+            f"the dead letter {letter.message_id} must be redriven into its namespace {namespace!r}, got {into!r}"
+            if namespace
+            else f"the dead letter {letter.message_id} names no namespace: state the namespace to store in"
+        )
+    attributes = {**letter.attributes, "namespace": target}
+    try:
+        check_attributes(attributes | {LETTER_ID: ""})
+    except InvalidRequest as exc:
+        raise InvalidRequest(
+            f"the dead letter {letter.message_id} cannot be published again: {exc}; publish its data without that "
+            "attribute, then drop the dead letter"
+        ) from exc
+    return attributes
 
 
 def _refusal_error(message_id: str, memories: "MemoryStore") -> Conflict | NotFound:
@@ -130,13 +89,16 @@ def _not_found(message_id: str) -> NotFound:
     return NotFound(f"no dead letter has the message id {message_id[:100]!r}: it may have been redriven or dropped")
 
 
-def redrive(message_id: str, *, memories: "MemoryStore", queue: IngestQueue) -> Sequence[UUID]:
+def redrive(message_id: str, *, memories: "MemoryStore", queue: IngestQueue, now: bool = True) -> Sequence[UUID]:
     """Publish the message of one dead letter again, and return the ids of its requests.
 
-    The waiting time after a failed redrive is ignored. Raises NotFound, and the errors of `Redrive.of` and
-    `Redrive.run`.
+    With `now`, the waiting time after a failed redrive is ignored. Raises Conflict if the dead letter is in flight or
+    must wait, NotFound if the dead letter does not exist, InvalidRequest if the message cannot be published again, and
+    Unavailable if the queue or the database is unavailable. This Unavailable is a PartialChange if the dead letter
+    stays in flight although its message is perhaps not published.
     """
-    return _redrive_one(message_id, memories, queue, None, Redrivable.NOW, dry_run=False).request_ids
+    redrivable = Redrivable.NOW if now else Redrivable.DUE
+    return _redrive_one(message_id, memories, queue, None, redrivable, dry_run=False).request_ids
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,7 +164,29 @@ def _redrive_one(
     letter = memories.dead_letter(message_id)
     if letter is None:
         raise _not_found(message_id)
-    attempt = Redrive.of(memories.namespace, letter, into=into)
-    if not dry_run:
-        attempt.run(memories=memories, queue=queue, now=redrivable is Redrivable.NOW)
-    return Redriven(message_id=message_id, letter=letter, request_ids=attempt.request_ids)
+    attributes = _attributes_to_publish(letter, memories.namespace, into)
+    target = attributes["namespace"]
+    request_ids = request_ids_in(target, letter)
+    if dry_run:
+        return Redriven(message_id=message_id, letter=letter, request_ids=request_ids)
+    letter_id = memories.mark_redriven(message_id, request_ids, into=target, now=redrivable is Redrivable.NOW)
+    if letter_id is None:
+        raise _refusal_error(message_id, memories)
+    try:
+        queue.republish(letter.data, attributes | {LETTER_ID: str(letter_id)})
+    except BaseException as failure:
+        # Remove the mark "in flight" even after Ctrl-C, because the mark prevents another redrive for 24 hours.
+        try:
+            memories.unmark_redriven(letter_id, request_ids, into=target)
+        except Unavailable as exc:
+            about = fault_fields(exc, otherwise="redrive it again after 24 hours")
+            log.warning("redrive_still_marked", namespace=memories.namespace, message_id=message_id, **about)
+            if isinstance(failure, ServiceError):
+                raise PartialChange(
+                    f"the dead letter {message_id} was marked as in flight, but perhaps not published: redrive it "
+                    "again after 24 hours",
+                    failure,
+                ) from failure
+        raise
+    log.info("redriven", namespace=target, message_id=message_id, count=len(request_ids))
+    return Redriven(message_id=message_id, letter=letter, request_ids=request_ids)
