@@ -35,7 +35,8 @@ END
 $$;
 
 -- Return the expiry p_expires_at unchanged, or raise an error if it is in the past. The tool update_memory passes the
--- new expiry of a memory to this function. Without the error, an update could make the memory disappear at once.
+-- new expiry of a memory to this function. Without the error, a memory with an expiry in the past would be invisible
+-- directly after the update.
 CREATE OR REPLACE FUNCTION require_future(p_expires_at timestamptz) RETURNS timestamptz
 LANGUAGE plpgsql STABLE
 AS $$
@@ -52,12 +53,13 @@ $$;
 -- p_sent has one object for each ingest request that sent a content again. The field `expires_at` is the expiry that
 -- the publisher gave, or null: [{"content_hash": …, "expires_at": …, "pinned": …}, …].
 --
--- A pinned memory is a memory to which the default lifetime of the namespace does not apply. A request that is pinned
--- and gives no expiry also makes the stored memory pinned, and removes the expiry that a publisher gave for this memory
--- earlier. This also happens if the namespace has no default lifetime now, because the namespace can get one later.
+-- `pinned` is true if the default lifetime of the namespace must not apply to the memory. If a request is pinned and
+-- gives no expiry, the function also makes the stored memory pinned, and removes the expiry that a publisher gave for
+-- this memory earlier. The function does this even if the namespace has no default lifetime now, because the namespace
+-- can get one later.
 --
--- If the stored memory is already pinned and has no expiry from a publisher, it stays so: the function ignores the
--- expiry that a request gives.
+-- If the stored memory is already pinned and has no expiry from a publisher, the function ignores the expiry that a
+-- request gives.
 CREATE OR REPLACE FUNCTION extend_expiry(p_namespace text, p_sent jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -160,7 +162,8 @@ $$;
 -- the id p_after.
 --
 -- The result has two columns. `changed` is the number of memories whose expiry changed. `last_id` is the last id that
--- was read, which the caller passes to the next call as p_after. `last_id` is null if no memory is left.
+-- this call has handled. The caller passes it to the next call as p_after. If `last_id` is null, all memories of the
+-- namespace have been handled.
 CREATE OR REPLACE FUNCTION apply_retention(
     p_namespace text, p_after uuid, p_limit integer, OUT last_id uuid, OUT changed bigint
 )

@@ -1,10 +1,10 @@
 -- Detect the language of a text from its script and its function words, such as "the" and "and". The language
 -- determines how the words of the text are stemmed.
 
--- Return a JSON object whose keys are the words and letters of language_evidence(). Each key has an array of the
--- languages to which the word or letter points. A language is in this array twice if the word is in the column `sure`
--- of the language, and once if the word is in the column `maybe`. If p_frequent is true, the object also has the words
--- of frequent_words(), each with its language once.
+-- Return a JSON object whose keys are the words and letters of language_evidence(). The value of a key is an array of
+-- the languages in which the word or letter is common. A language is in this array twice if the word is in the column
+-- `sure` of the language, and once if the word is in the column `maybe`. If p_frequent is true, the object also has the
+-- words of frequent_words(), each with its language once.
 CREATE OR REPLACE FUNCTION evidence_by_word(p_frequent boolean) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (
@@ -19,9 +19,9 @@ RETURN (
     ) AS counted
 );
 
--- Return the words and letters of evidence_by_word(true) as the keys of a JSON object: if p_english is true, those that
--- indicate English, and otherwise all others. A word that indicates both English and another language counts as
--- English.
+-- Return a JSON object whose keys are words and letters from evidence_by_word(true). If p_english is true, the keys are
+-- the words that indicate English. If p_english is false, the keys are all other words and letters. A word that
+-- indicates both English and another language counts as English.
 CREATE OR REPLACE FUNCTION evidence_for_english(p_english boolean) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (SELECT jsonb_object_agg(e.key, true) FROM jsonb_each(evidence_by_word(true)) AS e WHERE (e.value ? 'en') = p_english);
@@ -82,13 +82,15 @@ DECLARE
     english CONSTANT jsonb := evidence_for_english(true);
     others CONSTANT jsonb := evidence_for_english(false);
     beginning text := left(p_text, 1000);
-    -- Remove paths, URLs and names of files, because their parts are not words of a language: "/usr/bin" does not have
-    -- the German word "bin". If the text has lower-case letters, also remove words of two or three capital letters,
-    -- because they are abbreviations: "MIT" is not the German word "mit". In this case, also remove words that begin
-    -- with a capital letter and have a Vietnamese letter, because they are names: the text "Đà Nẵng trip" is not in
-    -- Vietnamese.
-    -- In this case, also remove a single capital letter that is a shortened word in French or Italian, unless an
-    -- apostrophe follows it, as in "C'est": "vitamin C" is not French. In all texts, remove the letters of c++ and c#.
+    -- Remove text that says nothing about the language, or something wrong:
+    --   * paths, URLs and names of files, because their parts are not words: "/usr/bin" has no German word "bin"
+    --   * the letters of c++ and c#
+    -- If the text has lower-case letters, also remove:
+    --   * words of two or three capital letters, because they are abbreviations: "MIT" is not the German word "mit"
+    --   * words that begin with a capital letter and have a Vietnamese letter, because they are names: the text
+    --     "Đà Nẵng trip" is not in Vietnamese
+    --   * single capital letters that are also shortened words of French or Italian: "vitamin C" is not French. But a
+    --     letter before an apostrophe is kept, because it is such a shortened word, as in "C'est".
     prose text := regexp_replace(beginning, '\m[a-zA-Z](?=[+#])|[!-~]*([a-zA-Z0-9][/\\@_=]|[/\\]|[a-zA-Z][.])[a-zA-Z0-9][!-~]*'
         || CASE WHEN beginning ~ '[[:lower:]]' THEN '|\m[CDJLNST]\M(?![''’])'
             '|\m[A-Z]{2,3}\M|\m[[:upper:]]\w*[\u1EA0-\u1EF9]\w*\M' ELSE '' END, ' ', 'g');
@@ -127,8 +129,8 @@ BEGIN
             ELSE coalesce(nullif(language_of_words(words, '{ru,bg}'), 'und'), 'ru') END
         WHEN 'arabic' THEN CASE WHEN words ~ '[ٹڈڑںے]' THEN 'ur' WHEN words ~ '[پچژگکی]' THEN 'fa' ELSE 'ar' END
         WHEN 'ideographs' THEN CASE WHEN words ~ '[\u3041-\u30FF]' THEN 'ja' ELSE 'zh' END
-        -- A text with the letter ळ or one of these function words is in Marathi or Nepali, which the function does not
-        -- distinguish.
+        -- A text with the letter ळ or one of these function words is in Marathi or Nepali. The function does not
+        -- distinguish these two languages, so the result is 'und' (undetermined).
         WHEN 'devanagari' THEN CASE
             WHEN ' ' || words || ' ' ~ 'ळ| (आहे|आहेत|आणि|मला|माझा|माझी|माझे|नाही|छ|छन्|छु|छैन|हुन्छ|भयो|मेरो|तिमी) ' THEN 'und'
             ELSE 'hi' END

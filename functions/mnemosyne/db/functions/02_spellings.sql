@@ -12,7 +12,7 @@ RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN p_text ELSE
 
 -- Return the text with numbers in one spelling: without separators of thousands, and with a decimal point. "1,299"
 -- becomes "1299", "12,34,567" becomes "1234567", "1.299,50" becomes "1299.50", and "3,5" becomes "3.5". "1.299" is
--- unchanged, because it can have three decimals.
+-- unchanged, because it can also be a number with three decimals.
 CREATE OR REPLACE FUNCTION plain_numbers(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN p_text !~ '\d[.,''’]\d' THEN p_text ELSE regexp_replace(regexp_replace(regexp_replace(p_text,
@@ -39,9 +39,9 @@ CREATE OR REPLACE FUNCTION unspaced_character() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN '[\u0E00-\u0EFF\u1000-\u109F\u1780-\u17FF\u3041-\u30FF\u3400-\u4DBF\u4E00-\u9FFF\uF900-\uFAFF]';
 
--- Return, for the inside of a bracket expression, the marks that are within words although the regular expression \w
--- does not match them. These are the marks of Indic scripts that remove a vowel or change a consonant, and the tone
--- marks of Thai and Lao.
+-- Return characters to write between the brackets of a regular expression ("[…]"). They are marks that are parts of
+-- words, but that the regular expression \w does not match: the marks of Indic scripts that remove a vowel or change a
+-- consonant, and the tone marks of Thai and Lao.
 CREATE OR REPLACE FUNCTION marks_in_words() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN '\u093C\u094D\u09BC\u09CD\u0A3C\u0A4D\u0ABC\u0ACD\u0B3C\u0B4D\u0BCD\u0C4D\u0CBC\u0CCD\u0D4D\u0DCA'
@@ -51,15 +51,15 @@ RETURN '\u093C\u094D\u09BC\u09CD\u0A3C\u0A4D\u0ABC\u0ACD\u0B3C\u0B4D\u0BCD\u0C4D
 -- spaces between words (see unspaced_character). Each such character then counts as a word.
 --
 -- Soft hyphens, zero width spaces and marks of the direction of writing are removed. They are invisible, but for
--- PostgreSQL's parser they are letters. A no-break space between thousands is removed, too.
+-- PostgreSQL's parser they are letters. A no-break space that separates the thousands of a number is removed, too.
 --
 -- Before the conversion to NFKC, a space is added between a digit and a fraction or superscript that follows it,
 -- because NFKC replaces "½" by "1⁄2", and "3½" would become "31⁄2".
 --
 -- Unicode's hyphens and its minus sign become "-", and Arabic, Persian and Devanagari digits become 0 to 9, with the
 -- Arabic separators of decimals and thousands as "." and ",". The Persian letters ی and ک become the Arabic letters ي
--- and ك, because people mix them. "ß" becomes "ss", because "ss" is written instead of "ß" in Switzerland and on
--- keyboards without "ß".
+-- and ك, because many people write one in place of the other. "ß" becomes "ss", because "ss" is written instead of "ß"
+-- in Switzerland and on keyboards without "ß".
 CREATE OR REPLACE FUNCTION split_characters(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN p_text ELSE regexp_replace(

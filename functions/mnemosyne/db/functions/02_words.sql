@@ -58,8 +58,9 @@ CREATE OR REPLACE FUNCTION fold_words(p_words tsvector) RETURNS tsvector
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CAST(regexp_replace(without_accents(CAST(p_words AS text)), $$(^| )''(:[0-9,]+)?(?= |$)$$, '', 'g') AS tsvector);
 
--- Return the stems of the function words in a text. A stem is left out if another word of the text has the same stem.
--- p_words are the words of the text, not stemmed, and p_language is the language of the text.
+-- Return the stems of the function words (such as "the") in a text. A stem is left out if a word of the text that is
+-- not a function word has the same stem. p_words are the words of the text, not stemmed, and p_language is the language
+-- of the text.
 CREATE OR REPLACE FUNCTION stems_of_function_words(p_words tsvector, p_language text) RETURNS text[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
 AS $$
@@ -147,8 +148,9 @@ CREATE OR REPLACE FUNCTION words_of(p_text text) RETURNS tsvector
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN words_of(p_text, text_language(p_text));
 
--- Return the key of a word in a namespace: a 29-bit hash of both. Because the hash includes the namespace, a search in
--- an index of keys reads no entries of other namespaces.
+-- Return the key of a word in a namespace: a 29-bit hash of the namespace and the word. Because the key depends on the
+-- namespace, a search in an index of keys reads almost no entries of other namespaces. It reads such an entry only if
+-- the hashes of two words of different namespaces happen to be equal.
 CREATE OR REPLACE FUNCTION term_key(p_namespace text, p_lexeme text) RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 1 + (CAST(CAST('x' || left(md5(p_namespace || ' ' || p_lexeme), 8) AS bit(32)) AS integer) & 536870911);
@@ -168,7 +170,7 @@ $$;
 --
 -- The weight is (k1 + 1) n / (n + k1), where n is the number of occurrences. For a compound as a whole, such as
 -- "inc-4821", n is 1, because p_words has no positions for it. If a form equals a stemmed word, the vector has one
--- element for both, with the occurrences of the stemmed word.
+-- element for both, and n is the number of occurrences of the stemmed word.
 --
 -- A sparsevec has at most 16,000 elements (https://github.com/pgvector/pgvector#sparsevec-type), but a text of 100,000
 -- characters may have more distinct words. If p_words and p_forms together have more than 16,000 elements, only the

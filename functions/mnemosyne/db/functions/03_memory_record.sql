@@ -1,7 +1,7 @@
 -- Return a memory as the JSON object that all tools and the export show. The planner inlines this function.
 --
--- The body is a string, not BEGIN ATOMIC. With BEGIN ATOMIC, the function would depend on the column `embedding`, and
--- the command `reembed` could not replace that column.
+-- The body of the function is a string, not BEGIN ATOMIC. With BEGIN ATOMIC, PostgreSQL would record that the function
+-- depends on the column `embedding`, and the command `reembed` could not replace that column.
 CREATE OR REPLACE FUNCTION memory_record(m memories) RETURNS jsonb
 LANGUAGE sql STABLE PARALLEL SAFE
 AS $$

@@ -1,6 +1,6 @@
--- Compute the index keys of a memory's metadata (the column memories.metadata_keys). Each path in the metadata gives
--- one key, and each path together with its value gives another key. A key is a hash that includes the namespace. A
--- change to these SQL functions needs a migration that fills memories.metadata_keys again.
+-- Compute the index keys of a memory's metadata (the column memories.metadata_keys). Each path in the metadata, such as
+-- project.name, gives one key, and each path together with its value gives another key. A key is a hash that includes
+-- the namespace. A change to these SQL functions needs a migration that fills memories.metadata_keys again.
 
 -- Return the canonical text of a JSON value. The number 3, the number 3.0 and the string "3" have the same text. The
 -- result is null for an object, an array or null.

@@ -204,8 +204,8 @@ DECLARE
     at timestamptz := greatest(now(), OLD.changed_at + interval '1 microsecond');
     oldest earlier_states;
 BEGIN
-    -- If the new created_at is earlier than the old one, an export is being restored. An export has no earlier states
-    -- of memories and no deleted memories. Therefore refuse searches with `as_of` for all times up to now.
+    -- Only the restore of an export makes created_at earlier. An export has no earlier states of memories and no
+    -- deleted memories. Therefore refuse searches with `as_of` for all times up to now.
     IF NEW.created_at < OLD.created_at THEN
         PERFORM note_incomplete_period(OLD.namespace, '-infinity', at);
         NEW.changed_at := at;

@@ -75,9 +75,9 @@ BEGIN
 END
 $$;
 
--- Return the forms of an English query's words. A form is a word as it is written in the query; words that equal
--- their stem have no form. A stem passes half of its weight on to its forms, in equal parts. `share` is the part of the stem's weight that the form
--- gets, for example 0.25 if the stem has two forms.
+-- Return the forms of an English query's words. A form is a word as it is written in the query. A word that equals its
+-- stem has no form. A stem passes half of its weight on to its forms, in equal parts. `share` is the part of the stem's
+-- weight that the form gets, for example 0.25 if the stem has two forms.
 CREATE OR REPLACE FUNCTION query_forms(p_namespace text, p_query text)
 RETURNS TABLE (stem_key integer, form_key integer, share double precision)
 LANGUAGE plpgsql IMMUTABLE SET plan_cache_mode = force_generic_plan
@@ -101,19 +101,19 @@ $$;
 --                has memories in several languages, a word has a row for each of its variants (see query_in_languages).
 --                All these rows have the same place.
 --   word_weight  the weight of the word, its forms and its variants together; null for a form
---   name         the number of the name that the word belongs to, counted from 1 in the order of p_names; null for
---                other words and for forms
+--   name         the number of the name in p_names that contains the word; the first name has the number 1. It is null
+--                for a word that no name contains, and for a form
 --
--- The weight is the square root of the inverse document frequency, which is computed from the share. Compared with the
--- inverse document frequency itself, the square root gave better recall on conversations, and equal recall on
--- abstracts.
+-- The weight is the square root of the inverse document frequency, which is computed from the share. In benchmarks,
+-- this weight gave better recall on conversations than the inverse document frequency itself, and the same recall on
+-- abstracts of papers.
 --
--- The variants of a word share one `word_weight`, because they are one word of the query. It is computed from the most
--- frequent variant.
+-- All variants of a word have the same `word_weight`, because they are one word of the query. The `word_weight` is
+-- computed from the share of the most frequent variant.
 --
--- The share comes from a sample of the namespace's memories. A word that no sampled memory contains counts as if half a
--- memory of the sample contained it. If there is no sample, the share is 1/2. A share below 1/100,000 gives the same
--- weight as 1/100,000.
+-- The share comes from a sample of the namespace's memories. If no memory of the sample contains a word, the share of
+-- the word is 1/2 divided by the number of memories in the sample. If there is no sample, the share is 1/2. A share
+-- below 1/100,000 gives the same weight as 1/100,000.
 --
 -- Words are stemmed. Stop words and question words are left out. If a word has accents, the word with its accents is
 -- added. For a compound such as "INC-4821", the joined compound "inc4821" is added. An added word has a quarter of the
@@ -197,7 +197,8 @@ BEGIN
             SELECT t.key, t.factor, t.number, coalesce(t.sampled_share, unknown.share) AS share,
                 coalesce(max(t.sampled_share) OVER (PARTITION BY t.number), unknown.share) AS word_share,
                 max(t.factor) OVER (PARTITION BY t.number) AS word_factor
-            FROM term_share t CROSS JOIN (SELECT 0.5 / greatest(sample.sampled, 1)) AS unknown (share)  -- ignores null
+            -- If there is no sample, sample.sampled is null, and greatest(null, 1) is 1.
+            FROM term_share t CROSS JOIN (SELECT 0.5 / greatest(sample.sampled, 1)) AS unknown (share)
             -- The words of a memory are stored without the stop words of the memory's language. So if the query has
             -- only stop words, most of them occur in no memory. Then look up only the words that occur in the sampled
             -- memories.

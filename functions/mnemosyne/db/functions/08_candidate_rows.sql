@@ -42,8 +42,8 @@ $$;
 --                  word belongs to no name. The array is null if the query has no names.
 --   p_word_places  for each key: the place of the word (see query_terms). All variants of a word have the same place.
 --                  By the place, the function recognises that a memory contains several variants of one word, and
---                  counts this word only once. The array is null if each word has one key. A hybrid search then takes
---                  4% less time.
+--                  counts this word only once. The array is null if each word has only one key. Without the array, a
+--                  hybrid search takes 4% less time.
 --
 -- The rows of the result are first the memories in p_ids, then the neighbours. The JSON object has three fields:
 --   columns     an array with one array of values for each column of the rows

@@ -34,9 +34,9 @@ DECLARE
     -- from the last VACUUM or ANALYZE.
     all_memories double precision := CASE WHEN has_own_index(p_namespace) THEN own_memories ELSE (
         SELECT greatest(own_memories, c.reltuples) FROM pg_class c WHERE c.oid = CAST('memories' AS regclass)) END;
-    -- Whether filters may exclude many memories. Three filters do not count, because they exclude only a few memories:
-    -- `not_session` excludes one session, and `folded` and `shown` exclude near-duplicates of results that this search
-    -- has already found or shown.
+    -- Whether filters may exclude many memories. Three filters do not count, because they exclude only a few memories.
+    -- `not_session` excludes one session. `folded` and `shown` together exclude near-duplicates: a search that looks up
+    -- candidates again sets them to exclude the near-duplicates of the results that it already has.
     filtered boolean := jsonb_strip_nulls(p_filters) - CAST('{not_session,folded,shown}' AS text[])
         <> '{"include_superseded": false}';
     -- Whether the vectors have more than 1,000 dimensions, so that one vector takes more than 2,000 bytes. Comparing
@@ -74,13 +74,15 @@ DECLARE
     compared boolean := false;  -- whether the vectors of all matching memories have been compared already
     keys integer[];
     terms sparsevec;
-    word_keys integer[];  -- keys of the query's eight rarest words, because no memory has most words of a long query
+    -- Keys of the query's eight rarest words. The other words are left out, because no memory contains most of the
+    -- words of a long query.
+    word_keys integer[];
     word_shares double precision[];  -- for each key of word_keys: the word's share of the words' total weight
     -- For each key of word_keys: the number of the name in the query that the word belongs to (see query_terms), or
     -- null if the word belongs to no name. The array is null if the query has no names.
     word_names integer[];
     -- For each key of word_keys: the rank of the query word that the key belongs to; the rarest word has rank 1. A word
-    -- can have several keys, for example those of its other spellings. If each word has only one key, the array is null.
+    -- can have several keys, for example of its other spellings. If each word has only one key, the array is null.
     word_places bigint[];
     mean_length double precision;
     ids uuid[];

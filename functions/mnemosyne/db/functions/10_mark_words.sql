@@ -49,8 +49,9 @@ RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN p_text ELSE (
     WHERE char_length(base) = 1 AND base <> letter
 ) END;
 
--- Return the words of a query as they are written, in lower case and without stop words. In scripts without spaces,
--- each character is a word. These words are left out, because a single character occurs in too many words.
+-- Return the words of a query as they are written, in lower case and without stop words. In scripts without spaces
+-- between words, each character counts as a word. These one-character words are left out, because a single character is
+-- part of too many words.
 CREATE OR REPLACE FUNCTION written_words(p_query text, p_language text) RETURNS text[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
 AS $$

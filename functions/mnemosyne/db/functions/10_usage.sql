@@ -51,8 +51,8 @@ BEGIN
         WHERE m.namespace = p_namespace
         ORDER BY m."timestamp" DESC, m.id DESC LIMIT sample
     ), sampled AS MATERIALIZED (
-        -- pg_column_size() returns the size as stored and does not decompress the value. The sample has at least one
-        -- memory, even if the keys of its words take more than `sample_bytes`.
+        -- pg_column_size() returns the size of the stored, possibly compressed value, without decompressing it. The
+        -- sample has at least one memory, even if the keys of the words of this memory take more than `sample_bytes`.
         SELECT measured.keys, measured.language FROM (
             SELECT newest.keys, newest.language, sum(pg_column_size(keys)) OVER (
                 ORDER BY "timestamp" DESC, id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING

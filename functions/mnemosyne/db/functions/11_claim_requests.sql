@@ -126,10 +126,9 @@ BEGIN
         SELECT * FROM recorded
     )
     SELECT jsonb_build_object(
-        -- A request whose content is stored needs no storing, and is normally in already_final. If it is not, another
-        -- delivery has stored the content, or recorded the outcome of the request, while this function was running.
-        -- Return such a request as busy, as if the other delivery had locked it. The next attempt then finds the
-        -- outcome.
+        -- A request whose content is stored already is normally in already_final. If it is not, another delivery has
+        -- stored the content, or recorded the outcome of the request, while this function was running. Return such a
+        -- request as busy, as if the other delivery had locked it. The next attempt then finds the outcome.
         'busy', to_jsonb(busy || ARRAY(
             SELECT request_id FROM request JOIN seen USING (content_hash)
             WHERE request_id NOT IN (SELECT request_id FROM already_final)

@@ -270,9 +270,9 @@ BEGIN
 END
 $$;
 
--- Mark the memory p_older as superseded by the memory p_newer, and return a sentence that says so. Publishers read it in
--- the `note` of their request. If p_older is already superseded, or is still the current version of some record, change
--- nothing and return null. One memory can belong to several records.
+-- Mark the memory p_older as superseded by the memory p_newer, and return a sentence that says so. Publishers read it
+-- in the `note` of their request. One memory can belong to several records. If p_older is already superseded, or is
+-- still the current version of any record, change nothing and return null.
 CREATE OR REPLACE FUNCTION supersede(p_older uuid, p_newer uuid) RETURNS text
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$

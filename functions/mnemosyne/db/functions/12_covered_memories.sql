@@ -1,7 +1,7 @@
 -- Return the memories that the deletion of a record must delete. Versions with the same content share one memory, even
--- if they are versions of different records. A memory is in the result if two conditions are true: the deletion applies
--- to each version of this record whose memory it is (see is_covered), and no other record has this memory as its current
--- version.
+-- if they are versions of different records. A memory is in the result if two conditions are true. First, the deletion
+-- covers all versions of this record that are stored as this memory (see is_covered). Second, the memory is not the
+-- current version of another record.
 --
 -- p_record is the record's row of source_keys. Its columns deleted_at and deleted_published must have the timestamp and
 -- the time of publication of the deletion. The function does not read the current version in p_record, so it does not

@@ -19,7 +19,7 @@ AS $$
     FROM selected_ids(p_namespace, p_selection) AS id
 $$;
 
--- Return a preview of a forgetting (a deletion of selected memories) as JSON:
+-- Return a preview of a forgetting (a deletion of selected memories) as JSON. Nothing is deleted. The fields are:
 --   set    the result of selection_token: the token and the number of the memories that p_selection matches
 --   holds  the legal holds that keep some of these memories; all holds of the namespace if p_selection is all memories
 --   page   up to p_limit of these memories, by timestamp, after the memory with the timestamp p_after and id p_after_id
@@ -142,7 +142,7 @@ BEGIN
         'memory_ratings', (SELECT count(*) FROM memory_ratings r WHERE r.memory_id = ANY (p_ids)),
         'earlier_states', (SELECT count(*) FROM earlier_states e WHERE e.memory_id = ANY (p_ids))
     ) INTO counted;
-    -- Up to 50 memories that a deleted memory superseded get its successor as their successor, as in delete_memory.
+    -- If a deleted memory has a successor, up to 50 memories that it superseded get this successor, as in delete_memory.
     FOR successor IN
         SELECT m.id FROM memories m
         WHERE m.id = ANY (p_ids) AND m.superseded_by IS NOT NULL
