@@ -168,9 +168,9 @@ $$;
 -- Return a vector with the BM25 weight of each word in p_words and each form in p_forms. A form is a word of an English
 -- text as it is written, not stemmed. The index of an element is the key of the word or form (see term_key).
 --
--- The weight is (k1 + 1) n / (n + k1), where n is the number of occurrences. For a compound as a whole, such as
--- "inc-4821", n is 1, because p_words has no positions for it. If a form equals a stemmed word, the vector has one
--- element for both, and n is the number of occurrences of the stemmed word.
+-- The weight is (k1 + 1) n / (n + k1) with k1 = 1.2, where n is the number of occurrences of the word. For a compound
+-- as a whole, such as "inc-4821", n is 1, because p_words has no positions for it. If a form equals a stemmed word, the
+-- vector has one element for both, and n is the number of occurrences of the stemmed word.
 --
 -- A sparsevec has at most 16,000 elements (https://github.com/pgvector/pgvector#sparsevec-type), but a text of 100,000
 -- characters may have more distinct words. If p_words and p_forms together have more than 16,000 elements, only the

@@ -78,9 +78,9 @@ $$;
 -- raises an error if the table earlier_states does not have the state at p_at, for example because the state has been
 -- removed (see keep_earlier_state).
 --
--- A search calls this function for each memory that has changed since p_at. The function forces a generic plan, because
--- the services' connections force custom plans: PostgreSQL would then plan the SELECT below again at each call, which
--- takes four times as long as the rest of the call.
+-- A search calls this function for each memory that has changed since p_at. The function forces a generic plan. Without
+-- this setting, PostgreSQL would plan the SELECT below again at each call, because the connections of the services
+-- force custom plans. The planning would take four times as long as the rest of the call.
 CREATE OR REPLACE FUNCTION memory_as_of(m memories, p_at timestamptz) RETURNS memories
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
 AS $$

@@ -29,7 +29,8 @@ RETURN CASE WHEN (f).as_of IS NULL THEN matches_conditions(m, f)
 -- Convert the filters in the JSON object p_filters to the type memory_filters. Unknown names are ignored. A missing
 -- filter matches all memories.
 --
--- Tags and metadata terms are converted to index keys, which include the namespace of the database session.
+-- Tags, and the paths and values for which a filter by metadata looks (`metadata_terms`), are converted to index keys.
+-- The keys include the namespace of the database session.
 --
 -- Metadata that would have more than 500 index keys have one key instead: a hash of the word 'metadata' (see
 -- metadata_keys). So each filter by metadata also looks up this key.

@@ -161,8 +161,8 @@ $$;
 --
 -- All namespaces share the index, so the cost of a search in the index depends on the number of chunks of all
 -- namespaces (`all_chunks`, as estimated by the last VACUUM or ANALYZE). If the namespace has at most `few_chunks`
--- chunks, comparing all chunks of the namespace costs less than the search. The comment on `exact_up_to` in
--- 09_find_candidates.sql explains the formula.
+-- chunks, comparing all chunks of the namespace costs less than the search. The formula for `few_chunks` is explained
+-- in 09_find_candidates.sql, in the comment on `exact_up_to`.
 CREATE OR REPLACE FUNCTION has_many_chunks(p_namespace text, p_vector halfvec, p_limit integer) RETURNS boolean
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
 AS $$

@@ -71,8 +71,8 @@ BEGIN
         END IF;
         IF EXISTS (SELECT FROM holds h WHERE h.namespace = p_namespace) THEN
             SELECT k.* INTO record_key FROM source_keys k WHERE k.namespace = p_namespace AND k.key_id = deletion.key_id;
-            -- A deletion has also begun if its times are already in source_keys: it was interrupted, and is delivered
-            -- again.
+            -- A deletion has also begun if source_keys already has its timestamp and its time of publication. It was
+            -- then interrupted, and its message is now delivered again.
             has_begun := deletion.deleted > 0 OR coalesce((record_key.deleted_at, record_key.deleted_published)
                 = (deletion.deleted_at, deletion.published), false);
             record_key.key_id := deletion.key_id;
