@@ -1,12 +1,13 @@
-# Sourced by deploy, key and destroy: finds the name, the variables and the state of the deployment.
+# The scripts deploy, key and destroy source this file, which finds the name, the variables and the state of the
+# deployment.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 say() { printf '%s\n' "$*" >&2; }
 fail() { say "$*"; exit 1; }
 
-# infra/deploy/destroy creates this file, and leaves it if it is killed. With this file, Terraform could destroy
-# resources that hold memories, so it is removed here.
+# The script destroy creates this file, and the file remains if the script is killed. With this file, Terraform could
+# destroy resources that hold memories, so the file is removed here.
 ALLOW_DESTROY=terraform/modules/mnemosyne/allow_destroy_override.tf
 rm -f "$ALLOW_DESTROY"
 
@@ -21,8 +22,8 @@ if [ -n "${ENVIRONMENT:-}" ]; then
     [ -f "$TFVARS" ] || fail "$TFVARS does not exist: create it, with at least the name of that environment's deployment."
 fi
 
-# Prints the value of a variable in a file, if it is a string, a number or a boolean. Keys within a map or list and
-# commented lines are not variables. Editors on Windows may begin a file with a byte order mark.
+# Prints the value that a tfvars file gives to a variable, if the value is a string, a number or a boolean. Ignores keys
+# within a map or list, commented lines, and the byte order mark that editors on Windows may write.
 assigned() { # VARIABLE FILE
     LC_ALL=C awk -v name="$1" 'NR == 1 { sub(/^\357\273\277/, "") }
     {
@@ -49,8 +50,9 @@ assigned() { # VARIABLE FILE
     }' "$2"
 }
 
-# Prints the value that Terraform uses for a variable. Files in JSON and options of terraform apply are not read. The
-# environment variable TF_VAR_… is read first, and each file that is read later overrides the value:
+# Prints the value that Terraform uses for a variable, or the default. Does not read files in JSON and options of
+# terraform apply. The environment variable TF_VAR_… is read first, and each file that is read later overrides the
+# value:
 # https://developer.hashicorp.com/terraform/language/values/variables#variable-definition-precedence
 configured() { # VARIABLE DEFAULT
     local LC_ALL=C file variable="TF_VAR_$1"

@@ -1,4 +1,5 @@
-# Sourced by deploy: checks for faults with which an apply would fail late, or without a useful error.
+# The script deploy sources this file. Its functions check for faults with which an apply would fail late, or without
+# a useful error.
 
 # If the state of an existing deployment is missing, Terraform would try to create all resources again. It would fail in
 # the middle, because most of their names are in use.
@@ -33,7 +34,7 @@ effective_policy() { # CONSTRAINT
     gcloud org-policies describe "$1" --project="$PROJECT" --effective --format=json 2>/dev/null
 }
 
-# Prints each policy that refuses allUsers. Fails if the policies cannot be read.
+# Prints each organization policy that refuses grants to allUsers (everybody). Fails if the policies cannot be read.
 policies_against_everybody() {
     local policy organization name action condition
     policy=$(effective_policy iam.allowedPolicyMemberDomains) || return 1
@@ -53,8 +54,8 @@ policies_against_everybody() {
     done <<<"$policy"
 }
 
-# The last step of an apply grants allUsers the right to call mcp, because mcp checks the credentials of its callers
-# itself. An organization policy may refuse this grant.
+# Fails if an organization policy refuses the last step of an apply. This step grants everybody (allUsers) the right to
+# call mcp, because mcp checks the credentials of its callers itself.
 check_public_access() {
     [ "$(configured auth_mode api_key)" != iam ] && [ "$(configured open_by all_users)" = all_users ] || return 0
     [ -z "${SKIP_POLICY_CHECK:-}" ] || return 0
@@ -75,8 +76,9 @@ check_public_access() {
 If $PROJECT has an exception that this check does not see: SKIP_POLICY_CHECK=1 make deploy …"
 }
 
-# A value must be in allowedValues, if the policy has this list, and not in deniedValues.
-allows() { # POLICY VALUE; a policy that cannot be read allows everything
+# Whether a policy allows a value. The value must not be in the policy's list deniedValues and, if the policy has a list
+# allowedValues, must be in this list. A policy that cannot be read allows every value.
+allows() { # POLICY VALUE
     local policy=${1//[[:space:]]/} listed='":\[[^]]*"(is:)?'$2'"'
     case $policy in *'"denyAll":true'*) return 1 ;; esac
     ! grep -qE "\"deniedValues$listed" <<<"$policy" || return 1
@@ -89,8 +91,9 @@ ingress_refusals() { # CONSTRAINT VALUE…
     for value in "${@:2}"; do allows "$policy" "$value" || echo "$1, which does not allow $value"; done
 }
 
-# Checked before the apply, because both policies would refuse a function only after the database was created. mcp and
-# auth need other ingress settings than the functions that accept only internal calls, such as ingest.
+# Fails if one of two organization policies refuses the ingress setting of a function, that is, from where it accepts
+# calls. Without this check, the policy would refuse the function in the middle of the apply, after the database was
+# created. mcp and auth need other ingress settings than the functions that accept only internal calls, such as ingest.
 check_ingress() {
     [ -z "${SKIP_POLICY_CHECK:-}" ] || return 0
     local run=all functions=ALLOW_ALL refusals advice
@@ -110,7 +113,7 @@ check_ingress() {
 }
 
 # With auth_mode = "iam", mcp trusts each token, because Cloud Run has checked it (the invoker check). If an earlier
-# deployment had open_by = "no_invoker_check", this check is off, and no apply turns it on again.
+# deployment had open_by = "no_invoker_check", this check is off, and no apply turns it on again. So this function does.
 turn_on_invoker_check() {
     [ "$(configured auth_mode api_key)" = iam ] || return 0
     local service
