@@ -1,4 +1,4 @@
-# Everything runs in .venv, made from python3 and the packages that the lock files pin.
+# All commands run in .venv, a virtual environment of $(PYTHON) with the packages that the lock files pin.
 PYTHON ?= python3
 BIN := .venv/bin
 ARGS ?=
@@ -6,13 +6,13 @@ PYTEST_ARGS ?=
 # The pytest markers (option -m) that select the tests of `make unit`, `make integration` and `make test`. An empty
 # expression selects all tests.
 MARKED ?= not (slow or exhaustive or nightly)
-# Number of pytest's worker processes: three on two cores, because tests spend a third of their time waiting for other
-# programs. More workers would cost more, because each collects all tests and starts its own servers. The name is not
-# WORKERS, because functions-framework reads an environment variable of that name.
+# Number of pytest's worker processes: 1.5 for each core, because tests spend a third of their time waiting for other
+# programs. More workers would need more CPU time, because each worker collects all tests and starts its own servers.
+# The name is not WORKERS, because functions-framework reads an environment variable WORKERS.
 TEST_WORKERS ?= $(shell expr \( 3 \* $$(getconf _NPROCESSORS_ONLN) + 1 \) / 2)
 SBOM ?= sbom.json
-# Run all tests of a file in the same worker, and also the files that share fixtures (TOGETHER in tests/workers.py).
-# Files run in the order of the command line, where the slowest directories come first.
+# With these options, all tests of a file run in the same worker, and so do files that share fixtures (TOGETHER in
+# tests/workers.py). The files run in the order of the directories in the command, where the slowest come first.
 IN_ORDER = --dist loadfile --no-loadscope-reorder
 
 .PHONY: help install install-cloud install-multilingual install-dev dev unit integration test coverage nightly lint lint-javascript licences checkov audit sbom format bench lock package docs clients clean deploy destroy key require-project
@@ -72,30 +72,30 @@ PIP_OF_VENV = $(if $(wildcard $(BIN)/pip),$(BIN)/pip --python $(@D)/bin/python)
 dev: install $(if $(findstring multilingual,$(ARGS)),install-multilingual) $(if $(findstring gemini,$(ARGS))$(PUBSUB_EMULATOR_HOST),install-cloud)
 	@exec $(BIN)/mnemosyne dev $(ARGS)
 
-# Unset PYTHONDONTWRITEBYTECODE, because with it pytest could not cache the test files whose assertions it has
-# rewritten.
+# Unset PYTHONDONTWRITEBYTECODE. With this variable, pytest could not cache the test files whose assertions it has
+# rewritten, and would rewrite them again in each run.
 unit integration test: export PYTHONDONTWRITEBYTECODE =
 
-# Fast tests, some seconds: logic and use cases on the embedded PostgreSQL, no network, few examples of each property.
+# Run the unit tests, in seconds: logic and use cases on the embedded PostgreSQL, no network, few random examples.
 unit: install-dev
 	$(BIN)/pytest -q -n auto -m "$(MARKED)" --hypothesis-profile=unit tests/unit tests/javascript $(PYTEST_ARGS)
 
-# Integration tests, some minutes: every adapter with real services.
+# Run the integration tests, in minutes: every adapter with real services.
 integration: install-dev
 	$(BIN)/pytest -q -n $(TEST_WORKERS) $(IN_ORDER) -m "$(MARKED)" tests/servers tests/integration tests/contract $(PYTEST_ARGS)
 
-# Most tests, six minutes; MARKED="not nightly" runs all that CI runs for each commit, and MARKED= every test.
+# Run most tests, in six minutes; MARKED="not nightly" runs what CI runs for each commit, and MARKED= runs all tests.
 test: install-dev
 	$(BIN)/pytest -m "$(MARKED)" -n $(TEST_WORKERS) $(IN_ORDER) tests/console tests/terraform tests/integration tests/acceptance tests/conformance tests/servers tests/model tests/abuse tests/contract tests/unit tests/javascript $(PYTEST_ARGS)
 
-# Coverage counts only code that runs in pytest's processes. The exhaustive tests run without it, because they would
-# take twice as long with it.
+# The coverage counts only code that runs in pytest's processes. It is not measured during the exhaustive tests
+# (tests/workers.py), because they would take twice as long.
 #
-# All tests, also the nightly ones and with more random examples, with branch coverage.
+# All tests, including the nightly ones, with more random examples and with branch coverage.
 coverage:
 	$(MAKE) test MARKED= PYTEST_ARGS="$(PYTEST_ARGS) --hypothesis-profile=nightly --cov"
 
-# Everything that runs every night: all tests with coverage, much random input, ten minutes of kills.
+# What CI runs every night: all tests with coverage, tests with much random input, and ten minutes of killed processes.
 nightly:
 	.ci/run coverage
 	.ci/run noise
@@ -104,7 +104,7 @@ nightly:
 clients: install-dev
 	PYTHONPATH=functions:. $(BIN)/python -m tests.conformance.clients.run
 
-# Check style, types, dependencies, constant SQL, the format of Terraform files, and licences.
+# Check style, types, dependencies, that SQL is constant, the format of Terraform files, and licences.
 lint: install-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -140,13 +140,13 @@ format: install-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# Run the benchmarks; the results are ratios within one run.
+# Run the benchmarks; each result is a ratio of two measurements of the same run.
 bench: install-dev
 	$(BIN)/python -m infra.benchmarks $(BENCH_ARGS)
 
-# requirements-local.lock leaves out huggingface-hub, although tokenizers requires it: no code of this project imports
-# it, and it takes 17 MB with its dependencies.
-# Resolve all dependencies again: requirements.lock has all, and the other locks of this package are parts of it.
+# requirements-local.lock leaves out huggingface-hub, although the package tokenizers requires it. No code of this
+# project imports huggingface-hub, and it takes 17 MB with its dependencies.
+# Resolve all dependencies again: requirements.lock has all, and the server's other lock files have parts of it.
 lock: COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header
 lock:
 	$(PYTHON) -m venv .venv && $(BIN)/pip install --quiet uv
@@ -174,16 +174,16 @@ docs: install-dev
 clean:
 	rm -rf tests/servers/.programs .venv .venv-checkov .venv-supply-chain node_modules sbom.json .mypy_cache .ruff_cache .pytest_cache
 
-# DEPLOYMENT and REGION are accepted on the command line only. Tutorials of Google export REGION in the shell, and that
-# value would override the region in terraform.tfvars.
+# DEPLOYMENT and REGION are accepted only as arguments of make, not as environment variables. Google's tutorials export
+# REGION in the shell, and this value would override the region in terraform.tfvars.
 FROM_ENVIRONMENT = $(strip $(foreach name,DEPLOYMENT REGION,$(if $(and $($(name)),$(filter environment,$(origin $(name)))),$(name)=$($(name)))))
 
 require-project:
 	@test -n "$(PROJECT)" || { echo "PROJECT is not set: make $(firstword $(MAKECMDGOALS)) PROJECT=my-project-id" >&2; exit 1; }
 	@test -z "$(FROM_ENVIRONMENT)" || { echo "$(FROM_ENVIRONMENT): it is set in the environment. To use it, add it to the command: make $(firstword $(MAKECMDGOALS)) … $(FROM_ENVIRONMENT). Otherwise unset it." >&2; exit 1; }
 
-# ENV is read from the command line only, because an environment variable ENV has another meaning: it names a file that
-# POSIX shells run when they start.
+# ENV is accepted only as an argument of make, because the environment variable ENV has another meaning: it names a file
+# that POSIX shells run when they start.
 DEPLOY = PROJECT="$(PROJECT)" DEPLOYMENT="$(DEPLOYMENT)" REGION="$(REGION)" ENVIRONMENT="$(if $(filter command,$(firstword $(origin ENV))),$(ENV))" infra/deploy
 
 # Deploy to Google Cloud; ENV=staging also reads terraform/environments/staging.tfvars.
