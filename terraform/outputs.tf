@@ -4,17 +4,17 @@ output "mcp_url" {
 }
 
 output "console_url" {
-  description = "URL of the console for browsers. It is null with auth_mode iam and with iap, because a web page cannot log in to these."
+  description = "URL of the console for browsers. It is null with auth_mode iam and with iap, because a web page cannot log in there."
   value       = module.mnemosyne.console_url
 }
 
 output "oauth_callback" {
-  description = "Redirect URI to register at the identity provider, for auth_mode oauth. It is known before auth_mode oauth is on."
+  description = "Redirect URI to register at the identity provider, for auth_mode oauth. The URI is already known before auth_mode oauth is set."
   value       = module.mnemosyne.oauth_callback
 }
 
 output "open_commands" {
-  description = "Commands for open_by = \"no_invoker_check\", which `make deploy` runs. They let everybody reach the functions that identify their callers themselves."
+  description = "Commands that give everybody access to the functions that identify their callers themselves, for open_by = \"no_invoker_check\". `make deploy` runs them."
   value       = module.mnemosyne.open_commands
 }
 
@@ -34,7 +34,7 @@ output "publisher_topics" {
 }
 
 output "outcome_topic" {
-  description = "Topic of the outcomes and changes; null if the variable outcomes is false."
+  description = "Topic to which the outcomes of requests and the changes of memories are published; null if the variable outcomes is false."
   value       = module.mnemosyne.outcome_topic
 }
 

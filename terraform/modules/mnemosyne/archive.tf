@@ -1,6 +1,6 @@
 locals {
-  # The archive has only the files that the functions need. Tests, the command line and development dependencies are
-  # not in it.
+  # All functions are deployed from one archive of source code. The archive has only the files that the functions need:
+  # it has no tests, no files of the command line, and no development dependencies.
   repository    = var.source_dir == null ? "${path.module}/../../.." : var.source_dir
   functions_dir = "${local.repository}/functions"
   archive = merge(
@@ -58,8 +58,8 @@ resource "google_storage_bucket" "source" {
   depends_on = [time_sleep.key_grants]
 }
 
-# The name of the archive contains the hash of its content. With a constant name, a change of the content would not be
-# deployed.
+# The name of the archive contains the hash of its content. If the name did not change with the content, Terraform would
+# not deploy a changed content.
 resource "google_storage_bucket_object" "source" {
   name   = "functions-${data.archive_file.functions.output_sha256}.zip"
   bucket = google_storage_bucket.source.name

@@ -16,7 +16,8 @@ locals {
     } if name != "mcp"],
   )
 
-  # auth is open to everybody, and mcp except with auth_mode iam.
+  # The functions that the workflow may call only with a grant. auth is open to everybody, and so is mcp, except with
+  # auth_mode iam.
   checked_by_grant = concat(["ingest", "dead-letter"], local.import_object, var.auth_mode == "iam" ? ["mcp"] : [])
 }
 
@@ -59,7 +60,7 @@ resource "google_workflows_workflow" "check" {
               }
               result = "answer"
             }
-            # A grant takes effect after some minutes.
+            # The call is repeated, because a new grant takes effect only after some minutes.
             retry = {
               predicate   = "$${may_pass}"
               max_retries = 6

@@ -10,7 +10,7 @@ locals {
   storage_agent = "serviceAccount:service-${local.project_number}@gs-project-accounts.iam.gserviceaccount.com"
 }
 
-# Reading this data source creates the account if it does not exist.
+# When Terraform reads this data source, Google creates the service agent of Cloud Storage if it does not exist yet.
 data "google_storage_project_service_account" "this" {
   count      = var.kms_key == null && length(var.buckets) == 0 ? 0 : 1
   project    = var.project

@@ -36,9 +36,10 @@ resource "google_cloudfunctions2_function" "migrate" {
     available_memory      = "1Gi"
     available_cpu         = "1"
     timeout_seconds       = 3600
-    # The process keeps its encryption key and the answers of operations. With a second instance, the rest of an answer
-    # would be lost, and a repeated request would run its operation again (functions/mnemosyne/http/admin/sealed.py).
-    # The process runs one operation at a time, and the scheduled jobs in addition. Further requests wait, or get 429.
+    # An instance has its own encryption key, and stores the answers of operations: a long answer is sent in parts, and
+    # a repeated request gets the stored answer (functions/mnemosyne/http/admin/sealed.py). A second instance would have
+    # neither the key nor the answers. The instance runs one operation at a time, and the scheduled jobs in addition.
+    # Further requests wait, or get 429.
     max_instance_count               = 1
     max_instance_request_concurrency = 8
     ingress_settings                 = "ALLOW_INTERNAL_ONLY"
@@ -98,9 +99,10 @@ data "google_cloud_run_v2_service" "migrate" {
   depends_on = [google_cloudfunctions2_function.migrate]
 }
 
-# The creation of the job runs it and waits for its end. If the execution fails, the job is tainted, and the next apply
-# creates and runs the job again. An update of the job would not be enough, because the provider records a failed
-# update as done.
+# When Terraform creates this job, Cloud Run executes it once, and Terraform waits for the end of the execution. If the
+# execution fails, Terraform marks the job as tainted, and the next apply creates and executes the job again. So for
+# each migration, Terraform creates the job again. An update of the job would not be enough, because the provider
+# records a failed update as done.
 resource "google_cloud_run_v2_job" "migrate" {
   count               = local.by_job
   project             = var.project
@@ -168,7 +170,8 @@ resource "google_cloud_run_v2_job" "migrate" {
   }
 
   lifecycle {
-    # Each plan has a different token. The function may also get a new image without a new migration.
+    # Changes of these two values alone must not change the job. The token differs in each plan, and the function can
+    # get a new image although no new migration is needed.
     ignore_changes       = [run_execution_token, template[0].template[0].containers[0].image]
     replace_triggered_by = [terraform_data.migration]
   }
@@ -194,7 +197,7 @@ resource "google_workflows_workflow" "operate" {
             try = {
               call = "http.post"
               args = {
-                # Because of the fixed slash, no path can change the host.
+                # The slash after the host is constant. Without it, a path in the request could change the host.
                 url     = "$${\"${local.urls["migrate"]}/\" + request.path}"
                 body    = "$${request.body}"
                 timeout = 1800
@@ -202,8 +205,8 @@ resource "google_workflows_workflow" "operate" {
               }
               result = "answer"
             }
-            # A grant takes effect after some minutes. Until then Cloud Run answers 401 or 403, and the function has
-            # not run. A migration may be repeated.
+            # A new grant takes effect only after some minutes. Until then Cloud Run answers 401 or 403 and does not
+            # call the function. So the call is repeated. It is also safe to run a migration twice.
             retry = {
               predicate   = "$${may_pass}"
               max_retries = 10

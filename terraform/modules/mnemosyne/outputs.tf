@@ -9,17 +9,17 @@ output "mcp_url" {
 }
 
 output "console_url" {
-  description = "URL of the console for browsers. It is null with auth_mode iam and with iap, because a web page cannot log in to these."
+  description = "URL of the console for browsers. It is null with auth_mode iam and with iap, because a web page cannot log in there."
   value       = var.auth_mode == "iam" || var.iap ? null : "${local.mcp_origin}/"
 }
 
 output "oauth_callback" {
-  description = "Redirect URI to register at the identity provider, for auth_mode oauth. It is known before auth_mode oauth is on."
+  description = "Redirect URI to register at the identity provider, for auth_mode oauth. The URI is already known before auth_mode oauth is set."
   value       = "${local.urls["auth"]}/callback"
 }
 
 output "open_commands" {
-  description = "Commands for open_by = \"no_invoker_check\", which `make deploy` runs. They let everybody reach the functions that identify their callers themselves."
+  description = "Commands that give everybody access to the functions that identify their callers themselves, for open_by = \"no_invoker_check\". `make deploy` runs them."
   value       = [for name in local.closed : "gcloud run services update ${var.name}-${name} --project=${var.project} --region=${var.region} --no-invoker-iam-check"]
 }
 
@@ -39,7 +39,7 @@ output "publisher_topics" {
 }
 
 output "outcome_topic" {
-  description = "Topic of the outcomes and changes; null if the variable outcomes is false."
+  description = "Topic to which the outcomes of requests and the changes of memories are published; null if the variable outcomes is false."
   value       = one(google_pubsub_topic.outcomes[*].id)
 }
 

@@ -1,5 +1,6 @@
-# Each topic writes to one namespace. The path of its push endpoint contains the namespace. The path for dead letters
-# contains it too, because a dead letter does not name its original topic.
+# Each entry of the variables publishers and buckets has a topic, whose messages are stored in one namespace. Pub/Sub
+# pushes the messages to a URL that contains the namespace. The URL for dead letters also contains the namespace,
+# because a dead letter does not name its original topic.
 
 locals {
   entries = merge(

@@ -11,7 +11,7 @@ variable "alert_emails" {
 }
 
 variable "billing_account" {
-  description = "Billing account of the budget; empty: no budget."
+  description = "Id of the billing account in which a budget for the project is created; empty: no budget."
   type        = string
   default     = ""
   nullable    = false
@@ -48,8 +48,9 @@ variable "name" {
     condition     = !startswith(var.name, "goog") && !strcontains(var.name, "google")
     error_message = "name must not begin with goog or contain google, got ${var.name}: Pub/Sub and Cloud Storage refuse such names."
   }
-  # A topic of publishers or buckets is named like those of another deployment: mem and the publisher ingest have the
-  # topic mem-publisher-ingest, which would also be the main topic of a deployment mem-publisher.
+  # Without this validation, two deployments could need topics of the same name. For example, the deployment `mem` with
+  # a publisher `ingest` has the topic mem-publisher-ingest. The main topic of a deployment `mem-publisher` would have
+  # this name, too.
   validation {
     condition     = !can(regex("-(publisher|bucket)(-|$)", var.name))
     error_message = "name must not contain the word publisher or bucket after a hyphen, got ${var.name}: the topics of publishers and buckets of another deployment could have the same names."
@@ -136,7 +137,7 @@ variable "kms_key" {
 }
 
 variable "kms_protection_level" {
-  description = "Where Cloud KMS keeps the keys that sign receipts and access tokens: SOFTWARE, or HSM (in a hardware security module). A change creates new keys: the tokens of the old key end, and clients refresh them."
+  description = "Where Cloud KMS keeps the keys that sign receipts and access tokens: SOFTWARE, or HSM (in a hardware security module). A change creates new keys. Access tokens that the old key has signed then become invalid, and clients refresh them."
   type        = string
   default     = "SOFTWARE"
   nullable    = false
@@ -210,7 +211,7 @@ variable "otlp_endpoint" {
 }
 
 variable "max_instances" {
-  description = "Maximum number of instances of each function that scales."
+  description = "Maximum number of instances of each function that can have several instances."
   type = object({
     mcp         = number
     ingest      = number

@@ -1,5 +1,5 @@
 variable "auth_mode" {
-  description = "How mcp identifies its callers. api_key: by API keys. oauth: people log in; API keys work too. oidc: by tokens of your own issuer. iam: Cloud Run admits only the invokers."
+  description = "How mcp identifies its callers. api_key: by API keys. oauth: by tokens that a client gets when a person logs in, or by API keys. oidc: by tokens of your own identity provider. iam: by Google identities; Cloud Run admits only the members in invokers."
   type        = string
   default     = "api_key"
   nullable    = false
@@ -11,7 +11,7 @@ variable "auth_mode" {
 }
 
 variable "open_by" {
-  description = "How Cloud Run lets everybody reach the functions that identify their callers themselves. all_users: by a grant to allUsers. no_invoker_check: without the invoker check, if the organization forbids allUsers; `make deploy` runs the commands of `terraform output open_commands`, and without `make deploy` you run them once."
+  description = "How everybody gets access to the functions that identify their callers themselves. all_users: by a grant to allUsers. no_invoker_check: by turning off Cloud Run's own check of callers, for organizations that forbid grants to allUsers. The commands of `terraform output open_commands` turn the check off; `make deploy` runs them, and without `make deploy` you run them once."
   type        = string
   default     = "all_users"
   nullable    = false
@@ -52,7 +52,7 @@ variable "domain_only" {
 }
 
 variable "iap" {
-  description = "Whether Identity-Aware Proxy protects the load balancer and admits only the invokers; iap needs domain."
+  description = "Whether Identity-Aware Proxy protects the load balancer and admits only the members in invokers. iap needs the variable domain."
   type        = bool
   default     = false
   nullable    = false
@@ -80,8 +80,8 @@ variable "iap_clients" {
 }
 
 locals {
-  # Members of IAM with their kind: https://cloud.google.com/iam/docs/principal-identifiers. allUsers and
-  # allAuthenticatedUsers are here because the variables refuse them with errors of their own.
+  # Members of IAM with their kind: https://cloud.google.com/iam/docs/principal-identifiers. The pattern also matches
+  # allUsers and allAuthenticatedUsers, because other validations refuse these two with a more specific error.
   member_pattern = "^((user|group|serviceAccount):[^@\\s:]+@([A-Za-z0-9-]+\\.)+[A-Za-z0-9-]+|domain:([A-Za-z0-9-]+\\.)+[A-Za-z0-9-]+|serviceAccount:\\S+\\.svc\\.id\\.goog\\[\\S+\\]|principal(Set)?://\\S+|allUsers|allAuthenticatedUsers)$"
 }
 
@@ -137,7 +137,7 @@ variable "oidc_namespace_claim" {
 }
 
 variable "rate_limit_per_minute" {
-  description = "Maximum number of units that each principal may use per minute on each instance; a simple request costs one unit. 0: no limit."
+  description = "Maximum number of units that each caller (principal) may use per minute on each instance; a simple request costs one unit. 0: no limit."
   type        = number
   default     = 600
   nullable    = false

@@ -23,7 +23,7 @@ variable "backup_location" {
 }
 
 variable "database_instance_name" {
-  description = "Name of the database instance; empty: a generated name. Set another name after the instance was deleted, because a name cannot be used again for a week."
+  description = "Name of the database instance; empty: a generated name. If the instance was deleted, set another name, because Google refuses the name of a deleted instance for a week."
   type        = string
   default     = ""
   nullable    = false
@@ -83,7 +83,7 @@ variable "max_connections" {
 }
 
 variable "owner_password_version" {
-  description = "Version of the password of the schema's owner. A higher number sets a new password."
+  description = "Version of the password of the database user that owns the schema. A higher number sets a new password."
   type        = number
   default     = 1
   nullable    = false

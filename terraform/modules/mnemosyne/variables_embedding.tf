@@ -11,7 +11,7 @@ variable "embedding_model" {
 }
 
 variable "embedding_dimension" {
-  description = "Length of the embeddings. The first apply creates the schema with this length; `mnemosyne reembed` changes it."
+  description = "Length (number of dimensions) of the embeddings. The first apply creates the schema with this length. Later, `mnemosyne reembed` changes the length."
   type        = number
   default     = 768
   nullable    = false
@@ -51,7 +51,7 @@ variable "gemini_api_key_secret" {
 }
 
 variable "gemini_api_key_version" {
-  description = "Version of gemini_api_key_secret. A new number creates new revisions, which read the new key. With latest, running instances keep the old key and only new instances read the new key."
+  description = "Version of gemini_api_key_secret. If you set a new number, an apply creates new revisions of the functions, which read the new key. With latest, running instances keep the old key, and only instances that start later read the new key."
   type        = string
   default     = "latest"
   nullable    = false

@@ -36,7 +36,7 @@ variable "buckets" {
 }
 
 variable "max_delivery_attempts" {
-  description = "Number of deliveries to ingest after which a message that could not be stored goes to dead-letter."
+  description = "Number of attempts to deliver a message to the function ingest. A message that could not be stored in any of them goes to the function dead-letter."
   type        = number
   default     = 20
   nullable    = false
@@ -60,14 +60,14 @@ variable "message_storage_regions" {
 }
 
 variable "outcomes" {
-  description = "Whether the outcome of each ingest request, and each change of a namespace with a change feed, is published to a topic."
+  description = "Whether two things are published to a topic: the outcome of each ingest request, and each change of a memory in a namespace whose change feed is on."
   type        = bool
   default     = false
   nullable    = false
 }
 
 variable "immutable_sources" {
-  description = "Sources whose records never change: a record keeps its first stored content, and a version with other content fails."
+  description = "Names of sources whose records never change. A record keeps its first stored content, and a request to store another content for the record fails."
   type        = list(string)
   default     = []
   nullable    = false
@@ -79,7 +79,7 @@ variable "immutable_sources" {
 }
 
 variable "publishers" {
-  description = "Topics for importers. Each topic writes to one namespace. The key is a name of your choice. members are the accounts that may publish, such as serviceAccount:… or group:…."
+  description = "Topics to which importers publish memories. The memories of a topic are stored in one namespace. The key is a name of your choice. members are the accounts that may publish, such as serviceAccount:… or group:…."
   type = map(object({
     namespace = string
     members   = list(string)

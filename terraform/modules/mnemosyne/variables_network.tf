@@ -38,7 +38,7 @@ variable "subnetwork_cidr" {
     error_message = "subnetwork_cidr must be a range of IPv4 addresses of /26 or wider that begins with its first address, such as 10.10.0.0/24, got ${var.subnetwork_cidr}."
   }
   # https://cloud.google.com/run/docs/configuring/vpc-direct-vpc, https://cloud.google.com/sql/docs/postgres/private-ip.
-  # Two ranges overlap if their first addresses are equal in the shorter of the two prefixes.
+  # Two ranges overlap if their first addresses are equal in the first N bits, where N is the shorter prefix length.
   validation {
     condition = alltrue([
       for reserved, length in { "192.168.1.0" = 24, "172.17.0.0" = 16 } :

@@ -1,5 +1,5 @@
 variable "oauth_access_token_seconds" {
-  description = "Lifetime of access tokens with auth_mode oauth, in seconds. Some clients do not refresh within a conversation. The tokens of a revoked grant end within 30 seconds, whatever their lifetime."
+  description = "Lifetime of access tokens with auth_mode oauth, in seconds. A short lifetime can interrupt conversations, because some clients do not refresh their token within a conversation. After a grant is revoked, its tokens are refused within 30 seconds, whatever their lifetime."
   type        = number
   default     = 86400
   nullable    = false
@@ -48,7 +48,7 @@ variable "oauth_client_secret_version" {
 }
 
 variable "oauth_people" {
-  description = "Log-in rules for auth_mode oauth. The first rule that matches a person applies. `who` is an address, @domain, claim:value or *. Without `namespace`, each person has a separate namespace. `scopes` are read, write and operate (redrive and drop dead letters, forget memories, read the audit trail); the default is read and write."
+  description = "Log-in rules for auth_mode oauth. The first rule that matches a person applies. `who` is an e-mail address, @domain, claim:value or *. Without `namespace`, each person has a separate namespace. `scopes` are read, write and operate (redrive and drop dead letters, forget memories, read the audit trail); the default is read and write."
   type = list(object({
     who       = string
     namespace = optional(string)

@@ -16,7 +16,7 @@ variable "notification_channels" {
 }
 
 variable "audit_days" {
-  description = "Days that the audit trail is kept."
+  description = "Number of days for which the events of the audit trail are kept."
   type        = number
   default     = 400
   nullable    = false
@@ -28,7 +28,7 @@ variable "audit_days" {
 }
 
 variable "audit_reads" {
-  description = "Share of reads that the audit trail records, from 0 to 1. Changes are always recorded."
+  description = "Share of the reading calls that the audit trail records, from 0 (none) to 1 (all). Calls that change something are always recorded."
   type        = number
   default     = 1
   nullable    = false

@@ -31,8 +31,8 @@ locals {
     contains(var.features, "psc") ? ["roles/dns.admin"] : [],
   )
 
-  # The roles in the project that the deployment grants to its own accounts and to Google's service agents. Google refuses
-  # a condition with a list of more than ten roles, so there are two lists.
+  # The roles in the project that the deployment grants to its own accounts and to Google's service agents. Google
+  # refuses a condition with a list of more than ten roles, so there are two lists.
   granted_roles = [
     "roles/aiplatform.user",
     "roles/cloudsql.client",
@@ -85,9 +85,10 @@ resource "google_project_iam_member" "deploy_grants" {
   }
 }
 
-# The account has no Cloud Storage role in the project, only roles on single buckets. The bucket also has the state of this
-# module, with which the account could change its own rights, and the states of other deployments. So the account may
-# change only the state of its deployment, read the variables, and list names, as `terraform init` does.
+# The deploying account has roles on single buckets, and no Cloud Storage role for the whole project. The bucket of
+# Terraform's state also contains the states of other deployments, and the state of this module, with which the account
+# could change its own rights. So in this bucket, the account may only change the state of its deployment, read the
+# deployment's variables, and list the names of objects, because `terraform init` lists them.
 resource "google_storage_bucket_iam_member" "state" {
   for_each = {
     "roles/storage.objectUser"   = "resource.name.startsWith(\"projects/_/buckets/${local.state_bucket}/objects/${var.deployment}/\")"

@@ -4,7 +4,7 @@ output "deploy_account" {
 }
 
 output "workload_identity_provider" {
-  description = "Provider for google-github-actions/auth; null with cloud_build."
+  description = "Workload identity provider for the GitHub action google-github-actions/auth; null with cloud_build."
   value       = one(google_iam_workload_identity_pool_provider.github[*].name)
 }
 

@@ -1,5 +1,5 @@
-# Tests of who can call which function and use which resource. tests/terraform runs them with the provider's real schema
-# and mocked values.
+# Tests of the rights to call functions and to use resources. tests/terraform runs them with the real schema of the
+# provider and with mocked values.
 
 mock_provider "google" {
   mock_resource "google_service_account" {

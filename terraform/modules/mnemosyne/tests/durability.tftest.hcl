@@ -1,4 +1,5 @@
-# Protection of the data, deliveries, and limits that must fit together. tests/terraform runs these.
+# Tests of the protection of data, of the delivery of messages, and of limits that depend on each other. tests/terraform
+# runs them.
 
 mock_provider "google" {
   mock_resource "google_service_account" {

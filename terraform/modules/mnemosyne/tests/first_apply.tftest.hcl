@@ -1,4 +1,5 @@
-# Behaviour of the platform that stops a first apply, or surprises an operator or an auditor. tests/terraform runs these.
+# Tests of settings without which Google Cloud would stop a first apply, or would surprise an operator or an auditor.
+# tests/terraform runs them.
 
 mock_provider "google" {
   mock_resource "google_service_account" {

@@ -1,4 +1,4 @@
-# Publishers, buckets and outcomes. tests/terraform runs these.
+# Tests of the resources for publishers, for imports from buckets, and for outcomes. tests/terraform runs them.
 
 mock_provider "google" {
   mock_resource "google_service_account" {
