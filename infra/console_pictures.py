@@ -104,9 +104,10 @@ def _take_console(browser: Chromium, design: Path) -> dict[str, dict[str, bytes]
 
 
 def _store_memories(browser: Chromium, server: DevServer, design: Path) -> str:
-    """Store the memories that the mock-up of the console shows. `design` is the directory of the mock-up.
+    """Store the memories that home.html shows, a page of the design. `design` is the directory of the design.
 
-    Returns the id of a memory about printers or, if there is none, the id of the last memory.
+    Returns the id of the memory for the picture of a memory's page: the first memory about printers or, if there is
+    none, the last memory.
     """
     browser.open(f"file://{design}/home.html")
     memories: list[dict[str, Any]] = browser.driver.execute_script(MEMORIES)

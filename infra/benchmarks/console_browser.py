@@ -65,8 +65,9 @@ step();
 
 @dataclass(frozen=True, kw_only=True)
 class Rows:
-    """Milliseconds of each long task (over 50 ms) while rows are loaded, restored, picked and scrolled.
+    """Durations of the browser's long tasks (tasks of over 50 ms), in milliseconds, by what happens to the list.
 
+    The rows of the list are loaded, restored after a return to the list, picked (a checkbox is set) or scrolled.
     `frame` is the longest time between two frames while the rows are scrolled.
     """
 

@@ -16,7 +16,7 @@ from mnemosyne.cli.local import postgres
 
 ROUNDS = 12
 SEARCHES = 10
-"""Number of searches of each kind, both without and during the removal, in a round."""
+"""Number of searches of each kind that a round makes without the removal, and again during the removal."""
 KINDS = ("meaning", "hybrid", "newest")
 EXPIRE: Final = (
     "UPDATE memories SET expires_at = now() WHERE mod(CAST(extract(epoch FROM timestamp) / 60 AS bigint), 10) = 3"
@@ -25,7 +25,7 @@ SIZE = "SELECT pg_total_relation_size('memories') / 1e6 AS megabytes"
 
 
 class Sweep:
-    """Removes expired memories in a thread, as the scheduled job does, for as long as a `with` block runs."""
+    """Removes expired memories in a thread, as the scheduled job does, while the code in a `with` block runs."""
 
     def __init__(self, retention: Retention) -> None:
         self._retention = retention
@@ -55,8 +55,8 @@ class Sweep:
 def figures(rows: int) -> list[Figure]:
     """Measure searches while expired memories are removed. A tenth of the `rows` memories have expired.
 
-    In each round, searches without and during the removal follow each other, so that changes of the machine's speed
-    affect both.
+    Each round makes the searches once without the removal and once during it, directly one after the other, so that
+    changes of the machine's speed affect both.
     """
     with (
         new_database(isolation.SPACE) as (server, _),

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 TOLERATED = 1.5
-"""Factor by which a figure may be worse than the baseline without a failure. Measurements are noisy, and few
-regressions are smaller than this."""
+"""Factor by which a figure may be worse than the baseline without a failure. With a smaller factor, differences that
+come only from noise in the measurements would be failures."""
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ BATCH = 250
 """Number of memories in a transaction."""
 WRITERS = 4
 PARAGRAPHS = 20_000
-"""Maximum number of different paragraphs. A memory is one or two of them, a long memory twenty."""
+"""Maximum number of different paragraphs. A memory consists of one or two paragraphs, a long memory of twenty."""
 PREPARE: Final = """
 CREATE SCHEMA IF NOT EXISTS benchmark;
 CREATE TABLE IF NOT EXISTS benchmark.batches (
@@ -114,7 +114,7 @@ class Writer:
         self._embedder, self._corpus = embedder, corpus
 
     def store(self, batch: Batch) -> None:
-        """Store a batch, and record the duration in the same transaction."""
+        """Store a batch. In the same transaction, record in the database how long this took."""
         began, python, database = time.perf_counter(), time.thread_time(), self._database_seconds()
         incoming = self._incoming(batch)
         stored: dict[str, object] = {"event": IngestState.STORED.value, "provenance": None, "differing": []}

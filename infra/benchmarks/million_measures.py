@@ -52,7 +52,7 @@ SELECT relname AS name, pg_relation_size(oid) AS bytes,
 FROM pg_class WHERE relnamespace = CAST('public' AS regnamespace) AND relkind IN ('r', 'i')
 """
 COUNT: Final = "SELECT count(*) AS memories, (SELECT count(*) FROM memory_chunks) AS chunks FROM memories"
-# Selects one in twenty memories by the minute of their timestamps. Each timestamp is one minute after the previous one.
+# Selects every twentieth memory, because each memory has a timestamp one minute after the previous memory's timestamp.
 CHOSEN: Final = """
 SELECT id FROM memories
 WHERE namespace = 'large' AND mod(CAST(extract(epoch FROM "timestamp") / 60 AS bigint), 20) = :remainder
@@ -62,7 +62,7 @@ WHERE namespace = 'large' AND mod(CAST(extract(epoch FROM "timestamp") / 60 AS b
 
 @dataclass(frozen=True)
 class Store:
-    """The benchmark's data directory, a function that returns its paragraphs, and the number of searches to measure."""
+    """The data directory, a function that returns the paragraphs of text, and the number of searches to measure."""
 
     directory: DataDir
     corpus: Callable[[], list[str]]
@@ -246,7 +246,7 @@ PHASES: Mapping[str, Callable[[Store], object]] = {
 }
 """The phases after the import, in order."""
 PEAK = 10 * 100_000 / 86_400
-"""Searches per second at the peak: ten times the mean of a hundred thousand calls a day."""
+"""Searches per second at the peak: ten times the mean rate of a deployment with 100,000 calls a day."""
 BUSY = 0.6
 """Largest share of the processors' time that searches may use at the peak."""
 SEARCHED = ("memories_embedding", "memory_chunks_embedding", "memory_words", "memory_words_keys", "memories_session")

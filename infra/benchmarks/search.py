@@ -40,7 +40,7 @@ PART = 10_000
 """Number of requests to ingest that are created at a time, so that few of them are in the computer's memory."""
 WRITERS = 2
 LARGE = 1_000_000
-"""From this number of memories on, the goal of recall is lower, because at the same cost a search finds less."""
+"""From this number of memories on, the goal of recall is lower: at the same cost, a search finds a smaller share."""
 SMALL = 20_000
 """Up to this number of memories, as in CI, the name of a figure does not contain the number."""
 SESSION = 25
@@ -77,7 +77,7 @@ class Bench:
     """Number of concurrent writers, at most the number of connections."""
 
     def cpu(self) -> float:
-        """Return the CPU milliseconds of the `processes`: https://docs.kernel.org/scheduler/sched-stats.html."""
+        """Return the CPU time of `processes` in milliseconds: https://docs.kernel.org/scheduler/sched-stats.html."""
         return sum(int(Path(f"/proc/{process}/schedstat").read_text().split()[0]) for process in self.processes) / 1e6
 
     def cost(self, work: Callable[[], object]) -> float:
@@ -110,7 +110,7 @@ def measured_bench(memories: MemoryDatabase, embedder: OfflineEmbedder, owner: C
 
 
 def fill(bench: Bench, contents: Mapping[str, Sequence[str]]) -> None:
-    """Store the texts of each namespace, and build the vector index afterwards."""
+    """Store the texts of each namespace without a vector index, and build the index afterwards."""
     bench.owner.script("DROP INDEX memories_embedding; SET maintenance_work_mem = '2GB'")
     for namespace, texts_ in contents.items():
         store(bench, namespace, texts_)

@@ -84,8 +84,8 @@ class _Log:
     """All statements of each fact, by the subject and attribute of the fact. A statement consists of the messages that
     make it, and the value that they state."""
     contradicted: set[tuple[str, str]] = field(default_factory=set)
-    """Facts for which a message states a new value without a word, such as "now", that tells that the fact changed. The
-    new value therefore contradicts the earlier value."""
+    """Facts that a message contradicts. The message states a new value, but has no word such as "now", which would tell
+    that the fact has changed."""
     answers: list[tuple[str, str, str]] = field(default_factory=list)
     """Some answers of the assistant: message, topic, and the paragraph with which the answer begins."""
 

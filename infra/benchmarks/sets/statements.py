@@ -16,7 +16,10 @@ SEPARATORS = {"host": "-"}
 
 @dataclass(frozen=True)
 class Attribute:
-    """An attribute of a kind of subject. `{s}` is the subject, `{v}` the value, `{old}` the previous value."""
+    """An attribute of a kind of subject, such as the deploy day of a service, with templates of sentences.
+
+    In the templates, `{s}` stands for the subject, `{v}` for the value, and `{old}` for the previous value.
+    """
 
     name: str
     statements: Sequence[str]
