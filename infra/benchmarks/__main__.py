@@ -92,7 +92,7 @@ def main() -> int:
 
 
 def write_document(figures: list[Figure]) -> None:
-    """Replace the table in docs/benchmarks.md."""
+    """Replace the table of figures in docs/benchmarks.md."""
     text = DOCUMENT.read_text()
     before, rest = text.split(BEGIN)
     DOCUMENT.write_text(f"{before}{BEGIN}{table(figures)}\n{END}{rest.split(END)[1]}")

@@ -194,7 +194,7 @@ def _import_figures(owner: Connection) -> dict[str, Any]:
 
 
 def _corpus(directory: DataDir, rows: int) -> list[str]:
-    """Return the paragraphs for the memories. The first call saves them, because reading all packages takes 30 s."""
+    """Return the texts of the memories. The first call saves them in a file, because reading packages takes 30 s."""
     file = directory.path / "paragraphs.json"
     if not file.exists():
         write_json(file, texts(min(PARAGRAPHS, rows)))

@@ -127,7 +127,7 @@ def _memories(store: Stored, ids: Sequence[str], owner: Connection) -> dict[str,
 
 
 def read(file: Path) -> dict[str, list[RecordedSearch]]:
-    """Return the recorded searches by collection."""
+    """Return the searches that are recorded in the file, by collection."""
     by_collection: dict[str, list[RecordedSearch]] = {}
     questions: list[Mapping[str, Any]] = []
     with gzip.open(file, "rt") as lines:

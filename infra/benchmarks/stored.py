@@ -120,7 +120,7 @@ class Stored:
         return SearchQuery(query=question, mode=mode, limit=10, preferred=preferred)
 
     def candidates(self, question: str) -> tuple[SearchQuery, Candidates, float]:
-        """Return the hybrid query for the question, its candidates, and the weight of the lexical score."""
+        """Return the question's hybrid query, the candidates that it finds, and the weight of the lexical score."""
         embedder, query = self._embedder.for_namespace(self._namespace), self.query(question, SearchMode.HYBRID)
         candidates = self._memories.find_candidates(
             query, embedder.embed_query(question), model=embedder.model, count=100, excluded={}

@@ -68,7 +68,7 @@ def kinds() -> dict[str, Kind]:
 
 
 def pairs(*names: str) -> Iterator[tuple[Kind, str, Attribute]]:
-    """For the kinds with these names, yield each subject with each attribute of its kind."""
+    """Yield each pair of a subject and an attribute of the subject's kind, for the kinds with these names."""
     for kind in (kinds()[name] for name in names):
         for subject in kind.subjects:
             for attribute in kind.attributes:

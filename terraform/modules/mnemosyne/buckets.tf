@@ -35,9 +35,10 @@ locals {
       for entry in values(var.buckets) : entry.prefix if entry.bucket == bucket && entry.prefix != ""
     ]
   }
-  # These conditions limit the rights of import-object to the bucket itself (to list its objects) and to objects with
-  # one of the prefixes. Without the right to list a bucket, Cloud Storage would answer 403 instead of 404 for an object
-  # that does not exist: https://cloud.google.com/storage/docs/json_api/v1/status-codes#403-forbidden
+  # These conditions limit the rights of import-object to two things: to list the objects of the bucket, and to use
+  # objects with one of the prefixes. Without the right to list a bucket, Cloud Storage would answer 403 instead of 404
+  # for an object that does not exist:
+  # https://cloud.google.com/storage/docs/json_api/v1/status-codes#403-forbidden
   bucket_conditions = {
     for bucket, prefixes in local.bucket_prefixes : bucket => join(" || ", concat(
       ["resource.type == \"storage.googleapis.com/Bucket\""],

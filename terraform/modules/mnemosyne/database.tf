@@ -34,11 +34,11 @@ resource "random_id" "database" {
 resource "google_sql_database_instance" "this" {
   #checkov:skip=CKV_GCP_52: log_connections is on, except in PostgreSQL 18, where it is a list.
   #checkov:skip=CKV_GCP_79: The operator chooses postgres_version, because a major upgrade stops the database for a while.
-  #checkov:skip=CKV_GCP_108: Looking up the names of private addresses delays every connection.
+  #checkov:skip=CKV_GCP_108: To log host names, the server would look up the names of private addresses, which delays every connection.
   #checkov:skip=CKV_GCP_109: Warnings are useful, and log_error_verbosity keeps contents out of all messages.
   #checkov:skip=CKV_GCP_110: pgAudit logs statements with their parameters, which are memories. The functions log audit events.
-  #checkov:skip=CKV_GCP_111: log_statement logs parameters too.
-  #checkov:skip=CKV2_GCP_13: Query Insights shows durations without parameters.
+  #checkov:skip=CKV_GCP_111: log_statement also logs statements with their parameters.
+  #checkov:skip=CKV2_GCP_13: Query Insights shows the durations of statements without their parameters.
   project             = var.project
   name                = var.database_instance_name == "" ? "${var.name}-${random_id.database.hex}" : var.database_instance_name
   region              = var.region

@@ -46,8 +46,8 @@ variable "subnetwork_cidr" {
     ])
     error_message = "subnetwork_cidr must not overlap 192.168.1.0/24 or 172.17.0.0/16, got ${var.subnetwork_cidr}: choose another range, such as 10.10.0.0/24."
   }
-  # https://cloud.google.com/vpc/docs/subnets#prohibited-ipv4-ranges. 199.36.153.0/28 contains the
-  # prohibited 199.36.153.4/30 and 199.36.153.8/30.
+  # https://cloud.google.com/vpc/docs/subnets#prohibited-ipv4-ranges. The list below has the range 199.36.153.0/28 in
+  # place of its two prohibited parts, 199.36.153.4/30 and 199.36.153.8/30.
   validation {
     condition = alltrue([
       for prohibited, length in { "0.0.0.0" = 8, "127.0.0.0" = 8, "169.254.0.0" = 16, "199.36.153.0" = 28, "224.0.0.0" = 4 } :
