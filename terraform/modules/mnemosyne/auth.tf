@@ -47,8 +47,8 @@ resource "google_kms_crypto_key" "tokens" {
   }
 }
 
-# The function auth signs tokens with this key and publishes the public key. The function lists the versions of the key
-# to choose the version that signs.
+# The function auth signs tokens with this key and publishes the public key. It also lists the versions of the key, to
+# choose the version that signs. So auth needs two roles on the key.
 resource "google_kms_crypto_key_iam_member" "auth" {
   for_each      = toset(length(local.auth) == 0 ? [] : ["roles/cloudkms.signerVerifier", "roles/cloudkms.viewer"])
   crypto_key_id = google_kms_crypto_key.tokens[0].id

@@ -2,8 +2,8 @@
 # `make deploy` runs the workflow after an apply. mcp also stores, finds and deletes a canary memory.
 
 locals {
-  # The uptime check calls this address. It is the domain only if mcp has no other address, because a domain can be
-  # configured before its certificate is active.
+  # The uptime check calls this address of mcp. The address is the domain only if mcp has no other address, because a
+  # domain can be configured before its certificate is active.
   canary_host = var.domain_only ? var.domain : trimprefix(local.urls["mcp"], "https://")
   # With auth_mode iam, Cloud Run accepts only tokens for an address of its service.
   canary_audience = var.auth_mode == "iam" ? local.urls["mcp"] : "https://${local.canary_host}"

@@ -146,8 +146,8 @@ resource "google_compute_global_forwarding_rule" "mcp" {
   labels                = local.labels
 }
 
-# Identity-Aware Proxy has an OAuth client that Google manages. This client refuses programs. Programs use other OAuth
-# clients (iap_clients), or a JWT that a service account signs:
+# Identity-Aware Proxy has an OAuth client that Google manages, and with which only people in a browser can log in.
+# Programs use other OAuth clients (iap_clients), or a JWT that a service account signs:
 # https://cloud.google.com/iap/docs/custom-oauth-configuration
 resource "google_iap_settings" "mcp" {
   count = length(var.iap_clients) == 0 ? 0 : local.with_domain

@@ -131,8 +131,8 @@ resource "google_cloud_run_v2_service_iam_member" "push" {
   role     = "roles/run.invoker"
   member   = google_service_account.push.member
 
-  # A replaced function loses its grants, but Terraform's state still lists them. So the grants are replaced together
-  # with the function.
+  # If Terraform replaces a function, the grants on the old function are lost, but Terraform's state still lists them.
+  # So the grants are replaced together with the function.
   lifecycle {
     replace_triggered_by = [google_cloudfunctions2_function.serving[each.key].id]
   }

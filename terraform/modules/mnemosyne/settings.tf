@@ -14,8 +14,8 @@ locals {
     OTEL_EXPORTER_OTLP_ENDPOINT = var.otlp_endpoint
   })
 
-  # The default is no single region, because a region may not offer the embedding model. The multi-regions eu and us
-  # process texts on their continent.
+  # The default location is a multi-region (eu or us) or global. It is not a single region, because a single region may
+  # not offer the embedding model. The multi-regions eu and us process texts only on their continent.
   default_embedding_location = startswith(var.region, "europe-") ? "eu" : startswith(var.region, "us-") ? "us" : "global"
   vertex = var.gemini_api_key_secret != "" ? {} : {
     GOOGLE_GENAI_USE_VERTEXAI = "true"
@@ -97,8 +97,8 @@ locals {
     MNEMOSYNE_DB_USER      = google_sql_user.owner.name
     MNEMOSYNE_DB_POOL_SIZE = "1"
     MNEMOSYNE_AUDIT_DAYS   = tostring(var.audit_days)
-    # The key that signs receipts. A receipt proves a forgetting (a deletion of selected memories), and operators
-    # request it.
+    # The key that signs receipts. Operators request receipts. A receipt proves a forgetting, which is a deletion of
+    # selected memories.
     MNEMOSYNE_RECEIPT_SIGNING_KEY = google_kms_crypto_key.receipts.id
     # The function accepts calls only from the workflow.
     MNEMOSYNE_PUSH_ISSUER          = "https://accounts.google.com"

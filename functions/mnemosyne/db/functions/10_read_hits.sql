@@ -38,7 +38,7 @@ LANGUAGE plpgsql IMMUTABLE
 AS $$
 DECLARE
     plain text := base_letters(p_content);
-    -- A word can also begin after a character of a script without spaces.
+    -- In a text with characters of a script without spaces, a word can also begin directly after such a character.
     word_start CONSTANT text := CASE WHEN octet_length(p_content) = char_length(p_content) THEN '\m'
         ELSE '(?:\m|' || unspaced_character() || ')' END;
     part record;

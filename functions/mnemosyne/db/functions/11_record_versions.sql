@@ -210,7 +210,8 @@ BEGIN
             || 'content under another key';
         RETURN;
     END IF;
-    -- If the current version was forgotten, the record has the times of this version, but no memory.
+    -- If a forgetting has deleted the memory of the current version, `current` is null, but the row in source_keys
+    -- still has the timestamp and the time of publication of this version.
     is_newer := record_key.version_at IS NULL OR (p_at, p_published, p_content_hash)
         > (record_key.version_at, record_key.version_published, coalesce(current.content_hash, ''));
     IF p_event = 'expired' THEN

@@ -2,9 +2,10 @@
 -- returns nothing.
 --
 -- p_events is an array of objects with the columns of audit_events. If an object has is_repeated, an earlier call may
--- have inserted the event, and an event that the table has already is not inserted again. p_used maps a credential ("key:" or "grant:" and an
--- id) to the time of its use. The stored time of the last use changes only if the new time is more than one minute
--- later.
+-- have inserted the event. Such an event is inserted only if the table does not have it.
+--
+-- p_used maps a credential ("key:" or "grant:" and an id) to the time of its use. The stored time of the last use
+-- changes only if the new time is more than one minute later.
 --
 -- A call deletes up to 1,000 events that are older than the retention (audit_retention.days), so no scheduled job is
 -- necessary. The services have no other way to delete events, and only the owner of the schema can change the
@@ -21,7 +22,7 @@ BEGIN
         WHERE o.at = e.at AND (o.principal, o.credential, o.client, o.namespace, o.action, o.outcome, o.ids, o.count)
             = (e.principal, e.credential, e.client, e.namespace, e.action, e.outcome, e.ids, e.count)
     );
-    -- Lock the rows in the order of their ids. Two calls then cannot wait for each other's rows.
+    -- Lock the rows in the order of their ids. Otherwise two calls at the same time could deadlock.
     PERFORM FROM api_keys k JOIN jsonb_each(p_used) AS u ON u.key = 'key:' || k.id ORDER BY k.id FOR NO KEY UPDATE OF k;
     UPDATE api_keys k SET last_used_at = CAST(u.value #>> '{}' AS timestamptz)
     FROM jsonb_each(p_used) AS u

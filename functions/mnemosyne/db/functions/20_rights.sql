@@ -58,7 +58,8 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON oauth_clients, oauth_requests, oauth_gra
     oauth_consents TO mnemosyne_auth;
 GRANT SELECT ON schema_migrations, oauth_blocked_people, oauth_blocked_clients TO mnemosyne_auth;
 
--- The table memory_chunks_next exists only while the command `reembed` replaces the embeddings.
+-- Grant rights on the table memory_chunks_next if it exists. It exists only while the command `reembed` replaces the
+-- embeddings.
 DO $$
 BEGIN
     IF to_regclass('memory_chunks_next') IS NOT NULL THEN
