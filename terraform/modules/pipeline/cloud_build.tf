@@ -52,7 +52,7 @@ resource "google_secret_manager_secret_iam_member" "smoke_key" {
   member    = google_service_account.deploy.member
 }
 
-# At the end of each build, Cloud Build publishes a message to the topic with the name `cloud-builds`, if it exists:
+# At the end of each build, Cloud Build publishes a message to the topic with the name `cloud-builds`:
 # https://cloud.google.com/build/docs/subscribe-build-notifications
 resource "google_pubsub_topic" "builds" {
   #checkov:skip=CKV_GCP_83: Google's keys encrypt the topic unless kms_key names another key.

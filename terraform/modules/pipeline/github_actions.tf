@@ -14,8 +14,8 @@ locals {
   ))
 }
 
-# The name has a random part, because Google keeps the id of a deleted pool for 30 days, in which no new pool can have it:
-# https://cloud.google.com/iam/docs/manage-workload-identity-pools-providers#delete-pool
+# The name has a random part, because Google keeps the id of a deleted pool for 30 days, in which no new pool can have
+# it: https://cloud.google.com/iam/docs/manage-workload-identity-pools-providers#delete-pool
 resource "random_id" "github" {
   count       = local.on_github
   byte_length = 3
