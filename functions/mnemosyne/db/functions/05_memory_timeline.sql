@@ -1,7 +1,8 @@
 -- Return the number of memories that match the filters in each day, week, month or year in the time zone p_timezone.
 -- p_per is the name of the period: 'day', 'week', 'month' or 'year'. If p_per is null, the function chooses the first
--- of 'day', 'week' and 'month' that gives at most 400 periods from the oldest to the newest memory, and otherwise
--- 'year'. The newest period is first, and the result has at most 1,000 rows.
+-- of 'day', 'week' and 'month' that gives at most 400 periods, and otherwise 'year'. For this choice, the periods are
+-- counted from the oldest to the newest memory of the namespace that matches the filters by time; other filters do not
+-- matter. The newest period is first, and the result has at most 1,000 rows.
 --
 -- The result has only dates of the years 1 to 9999. If a period begins outside these years in the time zone, the result
 -- has the first or the last day of these years instead.
