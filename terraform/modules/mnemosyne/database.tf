@@ -120,8 +120,8 @@ resource "google_sql_database_instance" "this" {
       name  = "log_lock_waits"
       value = "on"
     }
-    # `terse` leaves out the detail of an error, because the detail can contain a whole row: "Failing row contains
-    # (…)".
+    # With the value `terse`, the log leaves out the detail of an error, because the detail can contain a whole row:
+    # "Failing row contains (…)".
     database_flags {
       name  = "log_error_verbosity"
       value = "terse"

@@ -152,8 +152,8 @@ resource "google_cloud_run_v2_service_iam_member" "migrate" {
 
 locals {
   # A function that identifies its callers itself must be open to everybody in Cloud Run. If the organization refuses
-  # grants to allUsers, the operator turns off the invoker check instead. The provider cannot turn it off for a
-  # function.
+  # grants to allUsers (everybody), the operator turns off Cloud Run's check of callers (the invoker check) instead.
+  # Terraform's Google provider cannot turn this check off for a function.
   everybody = var.open_by == "all_users" ? ["allUsers"] : []
 }
 

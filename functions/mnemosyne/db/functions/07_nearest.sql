@@ -82,9 +82,10 @@ END
 $$;
 
 -- Return the memories nearest to a vector, among the memories that match the filters. The result is approximate: the
--- function reads an HNSW index until p_limit memories match the filters. This is the namespace's own HNSW index, or the
--- index that all namespaces share. Sorting is disabled, so that the planner uses the index even if the planner's
--- estimates are wrong. The plan is custom, because a generic plan cannot use the namespace's own index.
+-- function reads an HNSW index until p_limit memories match the filters. The index is the namespace's own HNSW index,
+-- if there is one, and otherwise the index that all namespaces share. Sorting is disabled, so that the planner uses the
+-- index even if the planner's estimates are wrong. The plan is custom, because a generic plan cannot use the
+-- namespace's own index.
 CREATE OR REPLACE FUNCTION knn_hnsw(p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer)
 RETURNS TABLE (id uuid, vector_score double precision)
 LANGUAGE plpgsql STABLE SET enable_sort = off SET plan_cache_mode = force_custom_plan

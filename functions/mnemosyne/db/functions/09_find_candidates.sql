@@ -94,7 +94,8 @@ DECLARE
 BEGIN
     PERFORM require_session_namespace(p_namespace);
     -- Until the end of this transaction, the lock stops `reembed` from replacing the column `embedding`. Without the
-    -- lock, the column could be replaced after the following check.
+    -- lock, the column could be replaced after the check below, which compares the embedding space of the query with
+    -- the embedding space of the memories.
     LOCK TABLE embedding_space, memories IN ACCESS SHARE MODE;
     IF p_vector IS NOT NULL AND (p_model, vector_dims(query_vector)) IS DISTINCT FROM (
         SELECT ROW (s.model, a.atttypmod) FROM embedding_space s, pg_attribute a

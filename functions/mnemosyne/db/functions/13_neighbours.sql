@@ -102,7 +102,8 @@ BEGIN
     ), judged AS (
         SELECT m.id, m."timestamp", m.title, m.tags, m.superseded_by, m.content, near.place,
             (m."timestamp", m.id) < (own."timestamp", own.id) AS is_earlier,
-            -- The lengths are compared first, because extracting the words of a long memory takes a fifth of a second.
+            -- The lengths of the two memories are compared before their words, because extracting the words of a long
+            -- memory takes a fifth of a second.
             near.place <= compared AND 4 * least(length, own_length) >= greatest(length, own_length) AND (
                 SELECT (words <@ own_words OR words @> own_words)
                     AND least(cardinality(words), cardinality(own_words))
