@@ -87,10 +87,18 @@ def _mcp_memory_service(text: Callable[[], BinaryIO], name: str) -> Iterator[Ite
             has_memories = True
             yield _memory(memory, f"{name}:memories[{number}]", number + 1)
     except (JSONError, RecursionError) as exc:
-        raise ValueError(f"it is not valid JSON: {exc}") from exc
+        raise ValueError(_describe_json_error(exc)) from exc
     if not has_memories and not _has_memories(text(), path):
         problem = 'it must be a JSON array of memories, or an object with such an array as "memories"'
         yield Item(name, None, f"{problem}: write [ and ] around a single memory")
+
+
+def _describe_json_error(error: Exception) -> str:
+    """Return the error of the parser on one line. Its text has a second line with the place in the data."""
+    text = error.args[0] if error.args else ""  # the parser does not decode a text with data that is not UTF-8
+    lines = (text.decode(errors="replace") if isinstance(text, bytes) else str(text)).split("\n")
+    problem = ", near ".join(part for line in lines[:2] if (part := line.strip(" .")))
+    return f"it is not valid JSON in UTF-8 ({problem}): write one array, or one object a line into a .jsonl file"
 
 
 def _has_memories(stream: BinaryIO, path: str) -> bool:

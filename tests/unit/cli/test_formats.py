@@ -292,6 +292,25 @@ def test_json_without_an_array_of_memories_is_refused_with_the_fix(tmp_path: Pat
     assert bad.problem.endswith("write [ and ] around a single memory")
 
 
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        (
+            b'[{"content": "caf\xe9", "timestamp": "2026-05-20"}]',
+            "lexical error: invalid bytes in UTF8 string, near .*caf",
+        ),
+        (b'{"content": "a"}{"content": "b"}', "parse error: trailing garbage, near "),
+        (b'// from a script\n[{"content": "a"}]', "lexical error: probable comment"),
+        (b'[{"content": "a", "timestamp": "2026-05-20"},]', "parse error: "),
+        (b'[{"content": "a"', "parse error: premature EOF"),
+    ],
+)
+def test_an_error_in_json_is_shown_as_text_with_the_fix(tmp_path: Path, data: bytes, problem: str) -> None:
+    (tmp_path / "a.json").write_bytes(data)
+    with pytest.raises(ValueError, match=rf"^it is not valid JSON in UTF-8 \({problem}.*\): write .* a \.jsonl file$"):
+        _read(tmp_path / "a.json", "mcp-memory-service")
+
+
 def test_a_line_of_100_000_nested_arrays_is_a_failure(tmp_path: Path) -> None:
     path = tmp_path / "n.jsonl"
     path.write_text("[" * 100_000 + "\n" + json.dumps({"content": "x", "superseded_by_hash": ["y"]}) + "\n")
