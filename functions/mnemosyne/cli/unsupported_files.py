@@ -17,6 +17,8 @@ _TO_LINES = "write one JSON object a line, with content and timestamp, into a .j
 _TO_MARKDOWN = "convert it to Markdown"
 _UNPACK = "unpack it and import the folder"
 _COPY_AGAIN = "download or copy it again"
+_TO_OBSIDIAN = "import it into Obsidian with the plugin Importer, and import the Markdown that it writes"
+CHAT_EXPORT = "write each message as a JSON line with content, timestamp and session, the id of its conversation"
 _KINDS: Final = {
     "csv tsv xlsx xls ods parquet numbers": ("a table", _TO_LINES),
     "html htm mhtml webarchive": ("a web page", f"{_TO_MARKDOWN}, such as with pandoc"),
@@ -27,12 +29,14 @@ _KINDS: Final = {
     "pdf": ("a PDF", f"{_TO_MARKDOWN} or text"),
     "epub": ("an EPUB book", f"{_TO_MARKDOWN}, such as with pandoc"),
     "docx doc odt rtf pages": ("a document of a word processor", f"{_TO_MARKDOWN}, such as with pandoc"),
+    "key ppt pptx": ("a presentation", _TO_MARKDOWN),
     "org rst adoc tex typ": ("text in another markup", f"{_TO_MARKDOWN}, such as with pandoc"),
     "db sqlite sqlite3 kdbx": ("a database", f"query it, and {_TO_LINES}"),
     "png jpg jpeg gif webp svg heic bmp tif tiff avif ico": ("an image", "describe it in a text file"),
     "mp3 m4a wav ogg flac opus webm mp4 mov mkv avi": ("a recording", "import a transcript"),
     "canvas excalidraw drawio": ("a drawing", "describe it in a text file"),
-    "xml yaml yml toml opml ics vcf eml mbox": ("structured text", _TO_LINES),
+    "eml mbox msg": ("an e-mail or a mailbox", _TO_LINES),
+    "xml yaml yml toml opml ics vcf": ("structured text", _TO_LINES),
     "base ini cfg conf lock css js ts py sh edn": ("settings or code", "leave it out"),
 }
 _BY_EXTENSION: Final = {extension: kind for extensions, kind in _KINDS.items() for extension in extensions.split()}
@@ -42,6 +46,8 @@ _BY_BEGINNING: Final = (
     (b"\xfd7zXZ", "xz"), (b"\x28\xb5\x2f\xfd", "zst"), (b"PAR1", "parquet"), (b"OggS", "ogg"), (b"ID3", "mp3"),
     (b"fLaC", "flac"), (b"\xd0\xcf\x11\xe0", "doc"), (b"RIFF", "wav"),
 )  # fmt: skip
+_OF_SEVERAL_KINDS: Final = (b"\xd0\xcf\x11\xe0", b"RIFF")
+"""Beginnings that files of several kinds have, such as .doc and .xls. The extension says which kind a file is."""
 _RTF: Final = b"{\\rtf1\\"
 _JOPLIN_NAME = re.compile(r"[0-9a-f]{32}\.md")
 _JOPLIN_END = re.compile(rb"\ntype_: \d+\s*\Z")
@@ -55,22 +61,36 @@ CHAT_BYTES = 100_000
 because a long `summary` may precede this name in an export of Claude."""
 _CLAUDE = re.compile(r'"chat_messages"\s*:\s*\[')
 _CHATGPT = re.compile(r'"mapping"\s*:\s*\{')
+_GRAPH = re.compile(rb'\{"type":\s*"entity",\s*"name":[^\n]*"observations":')
+"""Beginning of the JSON lines of the server `@modelcontextprotocol/server-memory`, in lower case."""
+_EXPORTS: Final = (
+    (r'"conversations_memory"\s*:', ("the memory of Claude", "save its text as a .md file")),
+    (r'"memory"\s*:\s*"(?:[^"\\]|\\.)*+",\s*"(hash|user_id|agent_id|metadata)"', ("an export of mem0", _TO_LINES)),
+    (r'"userEditedTimestampUsec"\s*:', ("a note of Google Keep", _TO_OBSIDIAN)),
+    (r'"(create|edit)-time"\s*:', ("a Roam export", _TO_OBSIDIAN)),
+    (r'"date_unixtime"\s*:', ("a Telegram export", CHAT_EXPORT)),
+    (r'"guild"\s*:\s*\{', ("a Discord export", CHAT_EXPORT)),
+    (r'"ts"\s*:\s*"\d{10}\.\d{6}"', ("a Slack export", CHAT_EXPORT)),
+    (r'"sender_name"\s*:', ("an Instagram or Facebook export", CHAT_EXPORT)),
+)
+"""Patterns of fields by which a JSON file without memories is recognised as an export of another program."""
 _MEMORY_FIELDS = {("item.content", "string"), ("memories", "start_array"), ("content", "string")}
 """Fields by which a JSON file with memories is recognised, as pairs of a prefix and an event of the parser ijson."""
 _OPERATIONS = ("upsert", "delete")
 _CHAT_TIME = (
     r"^(?:\[?\d{1,4}[./-] ?\d{1,2}[./-] ?\d{1,4}(?P<gap>[^\d\n]?[ \u00a0\u202f][^\d\n]{0,8})"
     r"\d{1,2}[:.]\d\d(?:[:.]\d\d)?[^\d\n]{0,14}?(?:\]| -)"
+    r"|\[?\d{1,2}:\d\d(?:[^\S\n][aApP][^\d\n]{1,4})?, \d{1,2}/\d{1,2}/\d{2,4}(?:\]| -)"
     r"|\d{4}년 \d{1,2}월 \d{1,2}일 \D{2,4}\d{1,2}:\d\d(?:,| -)) "
 )
-"""Beginning of a message in an export of WhatsApp. The format depends on the phone's language."""
+"""Beginning of a message in an export of WhatsApp. The format depends on the phone's language. In messages that are
+copied from WhatsApp Web, and in Vietnamese, the time precedes the date."""
 _CHAT_LINE = re.compile(_CHAT_TIME + r"(?P<sender>[^\n:]{1,60}): ", re.MULTILINE)
 _DIRECTION_MARKS = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 _CHAT_TEXT_BYTES = 64_000
 """Bytes at the beginning of a text file that are searched for messages of WhatsApp."""
 _EXCALIDRAW = re.compile(rb"---\r?\n(?:(?!---).*\n)*?excalidraw-plugin:")
 _KINDLE_CLIPPING = rb"[^\n]+\n- [^\n]+\|[^\n]+\r?\n"
-CHAT_EXPORT = "write each message as a JSON line with content, timestamp and session, the id of its conversation"
 
 
 def unsupported_kind(path: Path) -> tuple[str, str] | None:
@@ -90,7 +110,8 @@ def unsupported_kind(path: Path) -> tuple[str, str] | None:
         return "a gzip file without the extension .gz", "add .gz to its name"
     for mark, kind in _BY_BEGINNING:
         if beginning.startswith(mark) and not (mark.isascii() and _is_note(path, beginning)):
-            return _BY_EXTENSION[kind]
+            has_kind = mark in _OF_SEVERAL_KINDS and extension in _BY_EXTENSION
+            return _BY_EXTENSION[extension if has_kind else kind]
     if beginning.startswith(_RTF):
         return _BY_EXTENSION["rtf"]
     if beginning[257:262] == b"ustar":
@@ -107,12 +128,15 @@ def unsupported_kind(path: Path) -> tuple[str, str] | None:
     packed = GZIP if is_packed else ""
     if (extension in ("txt", "text", "") or format_of(path.name) == "jsonl") and re.match(rb"\[\s*\{\s*\"", start):
         return "a JSON array", f"name it .json{packed}, or write one JSON object a line"
+    if (extension in ("txt", "text", "json", "") or format_of(path.name) == "jsonl") and _GRAPH.match(start):
+        advice = "write each entity as a JSON line, with its name and observations as content, and with a timestamp"
+        return "the knowledge graph of an MCP memory server", advice
     if extension in ("txt", "text", "json", "") and _is_json_lines(path, 2 if extension == "json" else 1):
         return "JSON lines", f"name it .jsonl{packed}, or import it alone with --format jsonl"
     if extension in ("txt", "text", "") and (kind_of_text := _text_export_kind(path, start)):
         return None if is_chronicle(path) else kind_of_text
     if extension == "json":
-        return _chat_export_kind(_beginning(path, CHAT_BYTES))
+        return _chat_export_kind(_decode(_beginning(path, CHAT_BYTES)))
     return _BY_EXTENSION.get(extension)
 
 
@@ -121,26 +145,28 @@ def without_memories(path: Path, *, is_alone: bool) -> tuple[str, str] | None:
 
     A file has memories if it is an array with an object that has a text `content` or a valid `op`, or if it is an
     object with a text `content` or an array `memories`. The function also returns None if the import itself must report
-    what is wrong with the file. This is so for damaged compressed data, for an array with an object that is not valid
-    JSON, and, if the file is imported alone, for any array of objects.
+    what is wrong with the file. This is so for damaged compressed data, for invalid JSON that has an array of objects
+    or a field `content`, and, if the file is imported alone, for any array of objects of an unknown program.
     """
     from ijson import parse
     from ijson.common import JSONError
 
-    has_objects = False
+    has_objects, text = False, _decode(_beginning(path, CHAT_BYTES))
     try:
         with path.open("rb") as file:
             for prefix, event, value in parse(utf_8_text(file, path.name)):
                 has_objects = has_objects or (prefix, event) == ("item", "start_map")
                 is_operation = prefix == "item.op" and str(value).lower() in _OPERATIONS
-                if (prefix, event) in _MEMORY_FIELDS or is_operation or (is_alone and has_objects):
+                if (prefix, event) in _MEMORY_FIELDS or is_operation:
                     return None
     except InvalidRequest:
         return None
     except (JSONError, ValueError, RecursionError):
-        if has_objects:
+        if has_objects or '"content"' in text:
             return None
-    return "JSON without memories", _TO_LINES
+    if kind := next((kind for pattern, kind in _EXPORTS if re.search(pattern, text)), None):
+        return kind
+    return None if is_alone and has_objects else ("JSON without memories", _TO_LINES)
 
 
 def _is_note(path: Path, beginning: bytes) -> bool:
@@ -189,7 +215,8 @@ def _zip_kind(path: Path) -> tuple[str, str]:
         return "the ZIP of a ChatGPT or Claude export", f"unpack it; from its {Path(chat).name}, {CHAT_EXPORT}"
     if any(_IS_NOTION.search(name) for name in names):
         return "a Notion export", _UNPACK
-    if any(name.startswith(("word/", "xl/", "ppt/")) for name in names) or "content.xml" in names:
+    is_office = any(name.startswith(("word/", "xl/", "ppt/")) for name in names)
+    if is_office or not {"content.xml", "Index/Document.iwa"}.isdisjoint(names):
         is_named = extension in _BY_EXTENSION and extension != "zip"
         return _BY_EXTENSION[extension if is_named else "docx"]
     return "a ZIP archive", _UNPACK
@@ -218,7 +245,7 @@ def _is_whatsapp(beginning: bytes) -> bool:
     sender has several messages, and if a second condition holds: usually, that there is another sender. But if the
     dates are as in logs (2026-05-20), the condition is that the file begins with WhatsApp's own message without sender.
     """
-    chat = _DIRECTION_MARKS.sub("", beginning.decode(encoding_of(beginning), errors="replace")).lstrip()
+    chat = _DIRECTION_MARKS.sub("", _decode(beginning)).lstrip()
     first, senders = re.match(_CHAT_TIME, chat), [match["sender"] for match in _CHAT_LINE.finditer(chat)]
     if not first or len(senders) < 2:
         return False
@@ -228,12 +255,16 @@ def _is_whatsapp(beginning: bytes) -> bool:
     return is_chat and len(set(senders)) < len(senders)
 
 
-def _chat_export_kind(beginning: bytes) -> tuple[str, str] | None:
+def _decode(beginning: bytes) -> str:
+    """Decode the beginning of a file in UTF-8, UTF-16 or UTF-32. The last character may be incomplete."""
+    return beginning.decode(encoding_of(beginning), errors="replace")
+
+
+def _chat_export_kind(text: str) -> tuple[str, str] | None:
     """Recognise a chat export by field names at the beginning of a JSON file.
 
     Returns the kind and a text that says what to do instead, or None if the file is not a chat export.
     """
-    text = beginning.decode("utf-8", errors="replace")
     if not text.lstrip("\ufeff \t\r\n").startswith(("[", "{")):
         return None
     if _CLAUDE.search(text):

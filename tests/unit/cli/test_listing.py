@@ -26,6 +26,11 @@ KINDLE = (
     "Das Buch vom Tee (Kakuzo Okakura)\r\n- Ihre Markierung auf Seite 5 | Hinzugefügt am Mittwoch\r\n\r\n"
     "Teaism is a cult.\r\n==========\r\n"
 )
+GRAPH = (
+    b'{"type":"entity","name":"Ada","entityType":"person","observations":["likes tea"]}\n'
+    b'{"type":"relation","from":"Ada","to":"Bob","relationType":"knows"}'
+)
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\x00" * 600
 CLAUDE = [{"uuid": "x", "name": "T", "chat_messages": [{"text": "hi"}]}]
 
 
@@ -40,7 +45,21 @@ def _read(path: Path, format_: str | None = None) -> list[Item]:
         ("conversations.json", json.dumps(CLAUDE, indent=1).encode(), "a Claude export"),
         ("conversations-000.json", json.dumps([{"title": None, **CHATGPT[0]}]).encode(), "a ChatGPT export"),
         ("conversations.json", json.dumps([{"summary": "x" * 9_000, **CLAUDE[0]}]).encode(), "a Claude export"),
+        ("conversations.json", json.dumps(CHATGPT).encode("utf-16"), "a ChatGPT export"),
+        ("conversations.json", json.dumps(CLAUDE).encode("utf-16-le"), "a Claude export"),
+        ("memories.json", b'[{"conversations_memory": "Likes tea.", "account_uuid": "x"}]', "the memory of Claude"),
+        ("memory.json", GRAPH, "the knowledge graph of an MCP memory server"),
+        ("memory.jsonl", GRAPH, "the knowledge graph of an MCP memory server"),
+        ("mem0.json", b'{"results": [{"id": "a", "memory": "Likes tea", "hash": "b"}]}', "an export of mem0"),
+        ("mem0.json", b'[{"id": "a", "memory": "Likes tea", "user_id": "ada"}]', "an export of mem0"),
+        ("Tea.json", b'{"textContent": "Steep", "userEditedTimestampUsec": 1779287400000000}', "a note of Google Keep"),
+        ("graph.json", b'[{"title": "Tea", "children": [{"string": "x", "create-time": 1}]}]', "a Roam export"),
+        ("result.json", b'{"messages": [{"date_unixtime": "1", "from": "Ada", "text": "x"}]}', "a Telegram export"),
+        ("chat.json", b'{"guild": {"id": "0"}, "messages": [{"content": "hi"}]}', "a Discord export"),
+        ("2026-05-20.json", b'[{"user": "U1", "text": "x", "ts": "1779287400.000100"}]', "a Slack export"),
+        ("message_1.json", b'{"messages": [{"sender_name": "Ada"}]}', "an Instagram or Facebook export"),
         ("package.json", b'{"name": "x", "version": "1.0.0"}', "JSON without memories"),
+        ("service.json", b'{"limits": {"memory": "512Mi", "cpu": "1"}}', "JSON without memories"),
         ("result.json", json.dumps({"messages": [{"content": "hi"}]}).encode("utf-16"), "JSON without memories"),
         ("numbers.json.gz", gzip.compress(b"[1, 2]", mtime=0), "JSON without memories"),
         ("tsconfig.json", b"{ // comment", "JSON without memories"),
@@ -75,6 +94,13 @@ def _read(path: Path, format_: str | None = None) -> list[Item]:
         ("letter.md", b"{\\rtf1\\ansi Dear Ada}", "a document of a word processor"),
         ("notes.txt", b"\xef\xbb\xbf<?xml version='1.0'?>\r\n<en-export>", "an Evernote export"),
         ("a.docx", b"x", "a document of a word processor"),
+        ("a.webp", b"RIFF\x24\x00\x00\x00WEBPVP8 ", "an image"),
+        ("a.doc", OLE, "a document of a word processor"),
+        ("a.md", OLE, "a document of a word processor"),
+        ("a.xls", OLE, "a table"),
+        ("a.ppt", OLE, "a presentation"),
+        ("a.msg", OLE, "an e-mail or a mailbox"),
+        ("a.eml", b"From: ada@example.com\n\nx", "an e-mail or a mailbox"),
         ("a.org", b"* x", "text in another markup"),
         ("a.mp3", b"ID3", "a recording"),
         ("a.txt", b'{"content": "x", "timestamp": "2026-05-20"}\n', "JSON lines"),
@@ -134,6 +160,10 @@ def test_a_file_that_cannot_be_imported_is_named_with_the_fix(
         "\u200f20\u200f/5\u200f/2026، 2:30 م - {}: مرحبا",
         "\u200f٢٠\u200f/٥\u200f/٢٠٢٦، ٢:٣٠ م - {}: مرحبا",
         "\u202a20/05/2026, 14:30\u202c - {}: שלום",
+        "14:30, 20/5/2026 - {}: Chào",
+        "[14:30, 20/05/2026] {}: Ciao",
+        "[2:30 PM, 5/20/2026] {}: Hi",
+        "[2:30 p.\u00a0m., 20/5/2026] {}: Hola",
     ],
 )
 def test_a_chat_of_whatsapp_is_recognised_in_the_format_of_each_language(
@@ -248,6 +278,8 @@ def test_a_note_that_resembles_an_export_is_read(tmp_path: Path, text: str) -> N
         ("tsconfig.json", "{ // comment", False),
         ("tiptap.json", '{"type": "doc", "content": [{"type": "text", "text": "a"}]}', False),
         ("memories.json", '{"memories": {"a": 1}}', False),
+        ("comments.json", '// from a script\n[{"content": "a", "timestamp": "2026-05-20"}]', True),
+        ("later_comments.json", '[\n  // from a script\n  {"content": "a"}]', True),
         ("patch.json", '[{"op": "add", "path": "/a", "value": {"content": "x"}}]', False),
         ("blocks.json", '[{"type": "p", "content": [{"text": "a"}]}, {"type": "p", "content": null}]', False),
         ("upsert.json", '[{"op": "UPSERT", "source": "crm", "key": "9", "text": "a"}]', True),
@@ -311,6 +343,7 @@ def test_the_advice_for_a_file_without_a_usable_extension_works_for_the_file_and
         (["chat.html", "x/conversations-000.json"], "a ChatGPT or Claude export.*from its conversations-000.json"),
         (["META-INF/container.xml"], "an EPUB book"),
         (["word/document.xml"], "a document"),
+        (["Index/Document.iwa", "preview.jpg"], "a document"),
         (["a.md"], "a ZIP archive"),
     ],
 )
