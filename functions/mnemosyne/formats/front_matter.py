@@ -36,12 +36,21 @@ def split(text: str) -> tuple[Properties, str]:
             if len(match[1] or "") > CHARACTERS:
                 raise ValueError(f"front matter must have at most {CHARACTERS:,} characters, got {len(match[1]):,}")
             properties = read(match[1] or "")
+            if properties and form is _YAML:
+                _split_tags(properties.values)
             return (properties, text[match.end() :]) if properties else (Properties(), text)
     if text.startswith("{") and (result := _parse_json_object(text)):
         return result
     if match := _LOGSEQ.match(text[:CHARACTERS]):
         return _parse_logseq(match[0]), text[match.end() :]
     return Properties(), text
+
+
+def _split_tags(values: dict[str, Any]) -> None:
+    """Convert tags in a text to a list if it has spaces but no commas, as Obsidian and Jekyll do."""
+    for name, value in values.items():
+        if name.casefold() in ("tags", "tag") and isinstance(value, str) and not re.search(r"[,#\[\]]", value):
+            values[name] = value.split()
 
 
 def notion_properties(text: str) -> Properties:

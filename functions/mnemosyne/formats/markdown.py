@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import BinaryIO
 
 from mnemosyne.domain.rfc3339 import rfc3339
-from mnemosyne.formats import front_matter, note_fields
+from mnemosyne.formats import front_matter, note_fields, note_values
 from mnemosyne.formats.decoding import text_of
 from mnemosyne.formats.item import ITEM_BYTES, Item, item_of
 from mnemosyne.formats.note_dates import NoteTime, time_in_name, time_of
@@ -16,7 +16,7 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 
 
 def read(stream: BinaryIO, name: str, modified: datetime | None, path: str) -> Item | None:
-    """Read a note; None if the file is empty.
+    """Read a note; None if the file has no text.
 
     The timestamp is taken from the properties, the file's name or the modification time, in this order. Properties such
     as `title` and `tags` become fields of the memory, and the others become metadata. A property that cannot be read
@@ -34,7 +34,7 @@ def read(stream: BinaryIO, name: str, modified: datetime | None, path: str) -> I
             properties = front_matter.notion_properties(text)
         if _is_exported(properties):
             return item_of(name, 1, {**properties.values, "content": body})
-        if not body.strip() and not properties.values:
+        if not note_values.has_text(body) and not properties.values:
             return None
         item = _note_item(name, properties, body, modified, path)
     except ValueError as exc:

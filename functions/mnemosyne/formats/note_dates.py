@@ -16,10 +16,10 @@ _HAPPENED = (
     "timestamp", "date", "datetime", "created", "createdat", "createdtime", "creationdate", "datecreated",
     "creationtime",
 )  # fmt: skip
-_PUBLICATION = ("published", "publishedat", "publishdate", "publisheddate", "datepublished")
+_PUBLICATION = ("published", "publishedat", "publishdate", "publisheddate", "datepublished", "pubdate")
 _CHANGE = (
     "updated", "updatedat", "updatedtime", "lastmod", "lastmodified", "modified", "modifiedat", "dateupdated",
-    "datemodified", "lastupdated", "edited", "lasteditedtime",
+    "datemodified", "lastupdated", "updateddate", "edited", "lasteditedtime",
 )  # fmt: skip
 _MUST_BE_TIMES = {*_HAPPENED, "updated", "updatedat", "lastmod", "modified"}
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]

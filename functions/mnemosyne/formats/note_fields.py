@@ -25,6 +25,7 @@ from mnemosyne.formats.note_values import (
     LINK,
     WIKI_LINK,
     clean,
+    has_text,
     inline_tags,
     is_text,
     parse_aliases,
@@ -102,7 +103,7 @@ def fields_of(properties: Properties, body: str, path: str, rest_of_name: str, *
         key: value for key, value in _location_metadata(path, body).items() if key not in metadata_fields
     }
     note.fields["metadata"] = _valid_metadata(metadata_fields, places, note)
-    note.fields["content"] = body if body.strip() else note.fields["title"]
+    note.fields["content"] = body if has_text(body) else note.fields["title"]
     return note
 
 
@@ -120,11 +121,16 @@ def _take_properties(values: dict[str, Any], read: Callable[[Any], _Value], *nam
 def _take_tags(values: dict[str, Any], places: Mapping[str, str], note: NoteFields) -> list[str]:
     """Remove the tags from the properties, and return them.
 
-    Tags that are too long, and tags after the first TAG_COUNT, are left out with a notice.
+    Tags that are too long, and tags after the first TAG_COUNT, are left out with a notice. A list with an object is not
+    removed.
     """
     tags: dict[str, str] = {}
     for name in [name for name in values if name.casefold() in ("tags", "tag")]:
-        for tag in split_tags(values.pop(name)):
+        value = values.pop(name)
+        if isinstance(value, list) and any(isinstance(element, Mapping) for element in value):
+            values[name] = value
+            note.notices.append(f"{places.get(name, '')}{name} (an object is not a tag; kept as metadata)")
+        for tag in split_tags(value):
             if len(tag) > TAG_LIMIT or not is_text(tag):
                 note.notices.append(f"{places.get(name, '')}{name} (a tag of {len(tag):,} characters)")
             elif len(tags) == TAG_COUNT and tag_key(tag) not in tags:

@@ -28,13 +28,18 @@ _TAG = re.compile(
 )
 
 
+def has_text(body: str) -> bool:
+    """Whether a note has text. A page that Logseq creates when it is opened has only an empty bullet."""
+    return re.fullmatch(r"[\s*+-]*+", body) is None
+
+
 def split_tags(value: Any) -> Iterator[str]:
-    """Yield tags without `#` from a list, or from text separated by commas or `#`."""
+    """Yield tags without `#` from a list, or from text separated by commas or `#`. Objects in a list are left out."""
     if isinstance(value, Mapping):
         value = list(value)
     if isinstance(value, list):
         for element in value:
-            if element is not None:
+            if element is not None and not isinstance(element, Mapping):
                 yield from split_tags(element if isinstance(element, list) else _to_text(element))
         return
     for part in re.split(r",|(?<!\s)\s++(?=#)", _clean_list(value)):

@@ -56,6 +56,8 @@ def _note(text: str, path: str = "Note.md") -> IngestRequest:
         ("---\ncreated: 2024-01-07 14:30:00Z\nupdated: 2025-01-01 00:00:00Z\n---\n", "2024-01-07T14:30:00Z"),
         ("---\nupdated: 2025-01-01\n---\n", "2025-01-01T00:00:00Z"),
         ("---\nlastmod: 2025-01-01\n---\n", "2025-01-01T00:00:00Z"),
+        ("---\npubDate: 'Jul 08 2025'\nupdatedDate: 2026-01-01\n---\n", "2025-07-08T00:00:00Z"),
+        ("---\nupdatedDate: 2026-01-01\n---\n", "2026-01-01T00:00:00Z"),
         ("---\ndate: 20260711\n---\n", "2026-07-11T00:00:00Z"),
         ("---\ndate: 202607111430\n---\n", "2026-07-11T14:30:00Z"),
         ("---\ndate: 1779287400\n---\n", "2026-05-20T14:30:00Z"),
@@ -132,7 +134,8 @@ def test_the_file_name_of_a_note_is_its_title_and_may_contain_its_date(path: str
         ("\n  - a\n  - '#b'", ("a", "b")), ("\n- #a\n- b", ("a", "b")), ('"#a, #b"', ("a", "b")), ("2026", ("2026",)),
         ("", ()), ("[]", ()), ("[[a b]], #c", ("a b", "c")), ("[a, [b]]", ("a", "b")), ("[No, 1.10]", ("No", "1.10")),
         ("[true, False, 1]", ("true", "false", "1")), ("true", ("true",)), ("a, [b]", ("a", "[b]")),
-        ("'[a, b]'", ("a", "b")),
+        ("'[a, b]'", ("a", "b")), ("a b-c  d/e", ("a", "b-c", "d/e")), ('"a b"', ("a", "b")), ("a b, c", ("a b", "c")),
+        ("[a b, c]", ("a b", "c")), ("'[[a b]]'", ("a b",)), ("[a, {name: b}, [c]]", ("a", "c")),
     ],
 )  # fmt: skip
 def test_tags_are_read_in_every_form(tags: str, read_as: tuple[str, ...]) -> None:
@@ -165,6 +168,13 @@ def test_tags_in_the_text_of_a_markdown_note_are_tags(body: str, tags: tuple[str
     assert _note(body).tags == tags
     assert _note(f"---\ntags: [first]\n---\n{body}", "Note.MD").tags == ("first", *tags)
     assert _note(body, "Note.txt").tags == ()
+
+
+def test_only_yaml_separates_tags_by_spaces() -> None:
+    """In Obsidian and Jekyll, no tag has a space. In the other programs, a tag may have spaces."""
+    assert _note("tags:: long walks\n\nx").tags == _note('+++\ntags = "long walks"\n+++\nx').tags == ("long walks",)
+    page = _note("# Plan\n\nTags: long walks\n\nx", "Plan 0123456789abcdef0123456789abcdef.md")
+    assert page.tags == ("long walks",)
 
 
 @pytest.mark.parametrize("path", ["Pläne/Überblick.md", "ノート/ガイド.md", "Việt/Đà Nẵng.md.gz"])
@@ -257,6 +267,14 @@ def test_a_note_without_a_valid_time_can_be_corrected_in_the_file_of_failures(ti
     assert request.external_id == (ExternalId("crm", "7") if own else ExternalId("vault", "Tea.md"))
 
 
+@pytest.mark.parametrize("body", ["", "-", "- ", "-\n", "\n-", "- \n\t-\r\n", "*"])
+def test_a_page_with_only_empty_bullets_has_no_text(body: str) -> None:
+    """Logseq creates such a page for each day on which it is opened."""
+    assert _items(body) == []
+    assert _note(f"title:: Tea\n\n{body}").content == _note(f"---\ntitle: Tea\n---\n{body}").content == "Tea (Note)"
+    assert _note(f"{body} x").content == f"{body} x"
+
+
 @pytest.mark.parametrize(
     ("block", "notice"),
     [
@@ -267,6 +285,7 @@ def test_a_note_without_a_valid_time_can_be_corrected_in_the_file_of_failures(ti
         ),
         ("---\na: 1\nlist: [1,\n  2\nb: 2\n---\n", "Note.md, line 3: list (not YAML)"),
         (f"---\ntags: [{'x' * 101}]\n---\n", "Note.md, line 2: tags (a tag of 101 characters)"),
+        ("---\ntags:\n- a\n- b: c\n---\n", "Note.md, line 2: tags (an object is not a tag; kept as metadata)"),
         *(
             (f"---\n{block}\n---\n", "Note.md, line 2: tags (line 4 has this property again)")
             for block in ("tags: a\nb: 1\ntags: c", "tags:\n- a\n'tags': [c]", "tags: [a]\nb: x: y\ntags: c")
