@@ -11,11 +11,12 @@ from mnemosyne.domain.visible import one_line
 WIKI_LINK = re.compile(r"!?\[\[([^\[\]\n|#^]{1,300})(?:[#^][^\[\]\n|]{0,300})?(?:\|([^\[\]\n]{0,300}))?\]\]")
 LINK = re.compile(r"!?\[([^\[\]\n]{0,300})\]\(([^()\s]{1,500})\)")
 _MARKDOWN = (".md", ".markdown", ".mdown", ".mkd")
-# Matches text in which `#` does not begin a tag: code, and the targets of links such as `[Plan](#plan)` and
-# `[[Note #plan]]`.
+# Matches text in which `#` does not begin a tag: code, the targets of links such as `[Plan](#plan)` and
+# `[[Note #plan]]`, attributes of kramdown and Pandoc such as `{: #plan}`, and HTML elements with attributes.
 # The possessive quantifier `*+` and `\Z` make the time linear in the length of the text.
 _WITHOUT_TAGS = re.compile(
-    r"^[ \t>*+-]*+(```|~~~).*?(?:^[ \t>*+-]*+\1|\Z)|`[^`\n]+`|\]\([^()\n]*\)|(?<!#)\[\[[^\[\]\n]*\]\]",
+    r"^[ \t>*+-]*+(```|~~~).*?(?:^[ \t>*+-]*+\1|\Z)|`[^`\n]+`|\]\([^()\n]*\)|(?<!#)\[\[[^\[\]\n]*\]\]"
+    r"|\{[:.][^{}\n]*+\}|<[A-Za-z][^<>=]*+=[^<>]*+>",
     re.DOTALL | re.MULTILINE,
 )
 # A tag ends at white space and at punctuation, except `-`, `_` and `/`. The Japanese marks 々, 〆 and 〇 and the
@@ -50,12 +51,14 @@ def split_tags(value: Any) -> Iterator[str]:
 def inline_tags(body: str, path: str) -> Iterator[str]:
     """Yield the tags in the text of a note: `#home/kitchen`, and Logseq's `#[[two words]]`.
 
-    Code, targets of links and numbers (`#42`) are not tags. Yields nothing for a file without an extension of
-    Markdown, such as `.md`.
+    Code, targets of links, attributes and numbers (`#42`) are not tags. Yields nothing for a file without an extension
+    of Markdown, such as `.md`.
     """
     if PurePosixPath(path.lower()).suffix not in _MARKDOWN:
         return
-    for match in _TAG.finditer(_WITHOUT_TAGS.sub(" ", body)):
+    # Keep the `>` of an element. Otherwise the text after it, such as `<a href="…">#b</a>`, would begin with a tag.
+    text = _WITHOUT_TAGS.sub(lambda match: ">" if match[0].startswith("<") else " ", body)
+    for match in _TAG.finditer(text):
         tag = (match[1] or match[2]).strip().strip("-/")
         if tag and len(tag) <= TAG_LIMIT and not tag.isdecimal():
             yield tag

@@ -162,6 +162,14 @@ def test_tags_are_read_in_every_form(tags: str, read_as: tuple[str, ...]) -> Non
             "- [Plan](#plan)\n- [Ziele]( #ziele) ![x](a.png #w)\n[[Note #heading|a #b]] [[#c]] and (#d) [e] #[[f g]]",
             ("d", "f g"),
         ),
+        (
+            "## Tea {#tea}\n{: #steep .no_toc }\n## Milk {.unnumbered #milk}\n{{ #a }} {#b and {: #c\n{.d}",
+            ("a", "c"),
+        ),
+        (
+            '<path fill="url(#chart)" style="color: #f59e0b"/><a href=\'x\'\ntitle="Of #tea">#b</a> a < b #c > d',
+            ("c",),
+        ),
     ],
 )
 def test_tags_in_the_text_of_a_markdown_note_are_tags(body: str, tags: tuple[str, ...]) -> None:
@@ -432,6 +440,7 @@ SPACES = " " * 90_000
         f"a:: b{SPACES}c\nx",
         f"---\naliases: [{', '.join(f'z{number}' for number in range(9_000))}]\n---\n{'word ' * 350_000}",
         "-" * 90_000 + "`\n```\n~~~\n" * 30_000 + " #[[a" * 90_000 + "](" * 90_000 + "[[" * 90_000,
+        "<a" * 90_000 + ">" + "{:" * 90_000 + "<a=" * 90_000,
         f"# x\n\na: b\n{SPACES[:400]}x\n{'y:' * 20_000}\n{SPACES}",
     ],
     ids=[
@@ -447,6 +456,7 @@ SPACES = " " * 90_000
         "Logseq",
         "aliases",
         "tags in the text",
+        "attributes",
         "Notion",
     ],
 )
