@@ -61,8 +61,15 @@ CHAT_BYTES = 100_000
 because a long `summary` may precede this name in an export of Claude."""
 _CLAUDE = re.compile(r'"chat_messages"\s*:\s*\[')
 _CHATGPT = re.compile(r'"mapping"\s*:\s*\{')
-_GRAPH = re.compile(rb'\{"type":\s*"entity",\s*"name":[^\n]*"observations":')
-"""Beginning of the JSON lines of the server `@modelcontextprotocol/server-memory`, in lower case."""
+_GRAPH_ADVICE = "write each entity as a JSON line, with its name and observations as content, and with a timestamp"
+_EXPORTS_OF_LINES: Final = (
+    (
+        rb'^\{"type":\s*"entity",\s*"name":.*"observations":',
+        ("the knowledge graph of an MCP memory server", _GRAPH_ADVICE),
+    ),
+    (rb'^\{.*"parentuuid":', ("a transcript of Claude Code", CHAT_EXPORT)),
+)
+"""Patterns of lines, in lower case, by which JSON lines are recognised as the file of another program."""
 _EXPORTS: Final = (
     (r'"conversations_memory"\s*:', ("the memory of Claude", "save its text as a .md file")),
     (r'"memory"\s*:\s*"(?:[^"\\]|\\.)*+",\s*"(hash|user_id|agent_id|metadata)"', ("an export of mem0", _TO_LINES)),
@@ -128,9 +135,10 @@ def unsupported_kind(path: Path) -> tuple[str, str] | None:
     packed = GZIP if is_packed else ""
     if (extension in ("txt", "text", "") or format_of(path.name) == "jsonl") and re.match(rb"\[\s*\{\s*\"", start):
         return "a JSON array", f"name it .json{packed}, or write one JSON object a line"
-    if (extension in ("txt", "text", "json", "") or format_of(path.name) == "jsonl") and _GRAPH.match(start):
-        advice = "write each entity as a JSON line, with its name and observations as content, and with a timestamp"
-        return "the knowledge graph of an MCP memory server", advice
+    if start.startswith(b"{") and format_of(path.name) != "markdown":
+        for pattern, kind_of_lines in _EXPORTS_OF_LINES:
+            if re.search(pattern, start, re.MULTILINE):
+                return kind_of_lines
     if extension in ("txt", "text", "json", "") and _is_json_lines(path, 2 if extension == "json" else 1):
         return "JSON lines", f"name it .jsonl{packed}, or import it alone with --format jsonl"
     if extension in ("txt", "text", "") and (kind_of_text := _text_export_kind(path, start)):

@@ -30,6 +30,10 @@ GRAPH = (
     b'{"type":"entity","name":"Ada","entityType":"person","observations":["likes tea"]}\n'
     b'{"type":"relation","from":"Ada","to":"Bob","relationType":"knows"}'
 )
+TRANSCRIPT = (
+    b'{"type":"summary","summary":"Tea","leafUuid":"b"}\n{"parentUuid":null,"sessionId":"a","type":"user",'
+    b'"message":{"role":"user","content":"hi"},"timestamp":"2026-05-20T10:00:00Z"}\n'
+)
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\x00" * 600
 CLAUDE = [{"uuid": "x", "name": "T", "chat_messages": [{"text": "hi"}]}]
 
@@ -50,6 +54,7 @@ def _read(path: Path, format_: str | None = None) -> list[Item]:
         ("memories.json", b'[{"conversations_memory": "Likes tea.", "account_uuid": "x"}]', "the memory of Claude"),
         ("memory.json", GRAPH, "the knowledge graph of an MCP memory server"),
         ("memory.jsonl", GRAPH, "the knowledge graph of an MCP memory server"),
+        ("0123.jsonl", TRANSCRIPT, "a transcript of Claude Code"),
         ("mem0.json", b'{"results": [{"id": "a", "memory": "Likes tea", "hash": "b"}]}', "an export of mem0"),
         ("mem0.json", b'[{"id": "a", "memory": "Likes tea", "user_id": "ada"}]', "an export of mem0"),
         ("Tea.json", b'{"textContent": "Steep", "userEditedTimestampUsec": 1779287400000000}', "a note of Google Keep"),
