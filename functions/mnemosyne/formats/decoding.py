@@ -30,10 +30,16 @@ _MARK_OF_NOTE = re.compile(r"[^\W\d_][¹†][a-zß-öø-ÿœšž]")
 another encoding."""
 _MAX_MISPLACED = 0.05
 """A text is taken for Windows-1252 only if at most this fraction of its characters beyond ASCII is misplaced."""
+# Letters of Czech, Hungarian and Romanian in Windows-1250, as Windows-1252 shows them. No language of Windows-1252 has
+# all letters of a row at these places: Italian has ì only at the end of words, and Portuguese has õ only before e.
+_CENTRAL_EUROPEAN = (("ø", r"ì\w"), ("õ(?!e)", "á", "ö"), ("ã(?![oes])", "[îþ]|º[a-z]"))
+_JAPANESE = re.compile(rb"\x1b\$[@B]")
+"""Beginning of Japanese letters in ISO-2022-JP, whose bytes are all ASCII."""
 # Windows-1254 has the Turkish letters Ğ, İ, Ş, ğ, ı and ş at the codes that these letters have in Windows-1252.
 _ICELANDIC = re.compile("[ÐÝÞðýþ]")
 _ICELANDIC_VOWELS = re.compile("[ÁÆÉÍÓÚáæéíóú]")
 SAMPLE_BYTES = 4_000
+_NOT_TEXT = "it is not text in UTF-8, UTF-16 or Windows-1252"
 
 
 def encoding_of(beginning: bytes) -> str:
@@ -64,14 +70,17 @@ def text_of(data: bytes) -> tuple[str, str]:
     If the encoding was not guessed, the second result is empty. Raises ValueError if the data is not text.
     """
     encoding = encoding_of(data)
+    if _JAPANESE.search(data):
+        raise ValueError(f"{_NOT_TEXT}: it is text in ISO-2022-JP; save it as UTF-8")
     try:
         return data.decode(encoding).removeprefix("\ufeff"), ""
     except UnicodeDecodeError as exc:
         problem = exc
     text = data.decode("cp1252", errors="replace")
-    is_of_other_encoding = "\ufffd" in text or _has_misplaced(text) or _is_of_other_script(text)
+    has_other_letters = _has_misplaced(text) or _is_of_other_script(text) or _is_central_european(text)
+    is_of_other_encoding = "\ufffd" in text or has_other_letters
     if encoding != "utf-8-sig" or _CONTROL.search(text) or _is_mostly_utf_8(data) or is_of_other_encoding:
-        raise ValueError(f"it is not text in UTF-8, UTF-16 or Windows-1252: {problem}; save it as UTF-8")
+        raise ValueError(f"{_NOT_TEXT}: {problem}; save it as UTF-8")
     turkish = data.decode("cp1254", errors="replace")
     if _is_turkish(text) and "\ufffd" not in turkish:
         return turkish, "Windows-1254, because it is not UTF-8"
@@ -100,6 +109,12 @@ def _has_misplaced(text: str) -> bool:
     marks = len(_MARK_OF_NOTE.findall(text))
     misplaced = len(_MISPLACED.findall(text)) + (marks if marks > 1 else 0)
     return misplaced > _MAX_MISPLACED * sum(not character.isascii() for character in text)
+
+
+def _is_central_european(text: str) -> bool:
+    """Whether a text that was decoded as Windows-1252 is probably Czech, Hungarian or Romanian in Windows-1250."""
+    lower = text.lower()
+    return any(all(len(re.findall(letter, lower)) > 1 for letter in letters) for letters in _CENTRAL_EUROPEAN)
 
 
 def _is_of_other_script(text: str) -> bool:
