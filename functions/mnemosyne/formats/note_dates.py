@@ -192,11 +192,12 @@ def _to_iso(parts: Mapping[str, str | None]) -> str | None:
 def time_in_name(stem: str) -> tuple[str | None, str]:
     """Return the date at the beginning of a note's name, with the time of day if one follows, and the rest of the name.
 
-    If the name does not begin with a date, return None and the whole name.
+    If the name does not begin with a date in digits, return the whole name, and its date if the name is a date in
+    another form, such as `May 20th, 2026`.
     """
     match = _IN_NAME.match(stem)
     if match is None:
-        return None, stem
+        return None if stem.isdigit() else time_text(stem), stem
     parts = match.group("date_and_clock", "date", "clock", "marked", "digits")
     digits = re.sub(r"\D", "", "".join(part or "" for part in parts))
     if match["half"] and 1 <= (hour := int(digits[8:10])) <= 12:
