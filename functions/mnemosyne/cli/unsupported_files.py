@@ -135,6 +135,8 @@ def unsupported_kind(path: Path) -> tuple[str, str] | None:
     packed = GZIP if is_packed else ""
     if (extension in ("txt", "text", "") or format_of(path.name) == "jsonl") and re.match(rb"\[\s*\{\s*\"", start):
         return "a JSON array", f"name it .json{packed}, or write one JSON object a line"
+    if format_of(path.name) == "jsonl" and re.match(rb"\{\r?\n", start):
+        return "JSON of several lines", "write each object on one line, such as with jq -c"
     if start.startswith(b"{") and format_of(path.name) != "markdown":
         for pattern, kind_of_lines in _EXPORTS_OF_LINES:
             if re.search(pattern, start, re.MULTILINE):

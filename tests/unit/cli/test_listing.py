@@ -111,6 +111,7 @@ def _read(path: Path, format_: str | None = None) -> list[Item]:
         ("a.txt", b'{"content": "x", "timestamp": "2026-05-20"}\n', "JSON lines"),
         ("a.jsonl", b'[\n  {"content": "x"}, {"content": "y"}\n]\n', "a JSON array"),
         ("a.jsonl.gz", gzip.compress(b'[{"content": "x"}]', mtime=0), "a JSON array"),
+        ("a.jsonl", b'{\r\n  "content": "x"\r\n}\r\n{\r\n  "content": "y"\r\n}\r\n', "JSON of several lines"),
         ("a.ndjson", b'\xef\xbb\xbf[{"content": "x"}]', "a JSON array"),
         ("a.txt", b'[\r\n\t{\r\n\t\t"content": "x"}]', "a JSON array"),
         ("memories", b'[{"content": "x"}]', "a JSON array"),
