@@ -56,6 +56,8 @@ _NOTESNOOK = re.compile(r"\d\d-\d\d-\d{4} \d\d:\d\d [AP]M")
 MONTHS = 12
 _NOTION_ZONE = re.compile(r" \(((?:GMT|UTC)[+-][\d:]+|[A-Z]{3,4})\)$")
 """Time zone in brackets, as Notion writes it."""
+_LINK_OR_MARK = re.compile(r"\[\[([^\[\]|]*)(?:\|[^\[\]]*)?\]\]|\*")
+"""A wiki link, such as `[[2026-05-20|Wednesday]]`, or a mark of emphasis, as in `[[May 20th, 2026]] *14:30*`."""
 _HOUR, _MINUTE, _OFFSET = r"(?:[01]\d|2[0-3])", r"[0-5]\d", r"(?:0\d|1[0-4]):?(?:00|30|45)"
 # The pattern is strict, because a number after a date and a space or hyphen need not be a time. It may be an amount
 # (`2026-05-20 1100 Euro`), a range (`2026-05-20 10-12 Meeting`) or a year (`2026-05-20-1984-notes`). After a time
@@ -143,14 +145,13 @@ def time_text(text: str, is_day_first: bool | None = None) -> str | None:
     """Convert a written time to a format that `event_time` accepts; None if it is not a time.
 
     Accepts the formats of `event_time`, dates with the English name of the month, dates that begin with a four-digit
-    year, times with am and pm, and links to a page whose name is a date (`[[2026-05-20]]`). 25.12.2026 and 12/25/2026
-    are accepted, but 05/06/2026 only if `is_day_first` is known, because otherwise day and month are ambiguous. Of a
-    range, as Notion writes it (`May 20, 2026 → May 22, 2026`), the start is used.
+    year, times with am and pm, and links to a page whose name is a date (`[[2026-05-20]] 14:30`). 25.12.2026 and
+    12/25/2026 are accepted, but 05/06/2026 only if `is_day_first` is known, because otherwise day and month are
+    ambiguous. Of a range, as Notion writes it (`May 20, 2026 → May 22, 2026`), the start is used.
     """
     text = " ".join(text.split())  # also replaces U+202F, which Unicode's data for English has before AM and PM
     text = _NOTION_ZONE.sub(r" \1", text.partition(" → ")[0])
-    text = text.removeprefix("[[").removesuffix("]]").strip().strip("\"'")
-    text = text.partition("|")[0]
+    text = _LINK_OR_MARK.sub(r"\1", text).strip().strip("\"'")
     try:
         is_number = text.isascii() and text.isdigit()
         moment = event_time(int(text) if is_number else text)
