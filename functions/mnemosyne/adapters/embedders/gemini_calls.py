@@ -51,7 +51,7 @@ def http_options(seconds: float) -> "HttpOptions":
 
     return HttpOptions(
         timeout=int(seconds * 1000),
-        client_args={"event_hooks": {"request": [_note_start], "response": [_limit_body]}},
+        client_args={"event_hooks": {"request": [_note_start], "response": [_limit_body, _raise_for_status]}},
         # The empty SSL context is for asynchronous calls, which are never made. Without this context, the client would
         # load the CA certificates three times instead of once. Loading them takes 40 ms in a cold start.
         async_client_args={"ssl": ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)},
@@ -98,3 +98,24 @@ def _limit_body(response: "httpx2.Response") -> None:
             chunks.close()
 
     response.stream = LimitedStream()
+
+
+def _raise_for_status(response: "httpx2.Response") -> None:
+    """Raise google-genai's exception for an error response, whatever its body is.
+
+    google-genai reads the body before it looks at the status. So without this hook, it would lose the status if the
+    body is incomplete or in an unknown encoding, and would not repeat a call that was answered with 503.
+    """
+    import httpx2
+    from google.genai.errors import APIError
+
+    if not response.is_error:
+        return
+    try:
+        response.read()
+        body: Any = response.json()
+    except httpx2.HTTPError as exc:
+        body = {"message": f"no message, because the body cannot be read ({type(exc).__name__})"}
+    except (ValueError, RecursionError):
+        body = {"message": response.text or response.reason_phrase}
+    APIError.raise_error(response.status_code, body, response)
