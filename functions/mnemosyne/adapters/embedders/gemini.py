@@ -15,6 +15,7 @@ from mnemosyne.adapters.embedders.gemini_calls import (
     calls,
     check_deadline,
     http_options,
+    repeat_if_broken_off,
     retry_options,
 )
 from mnemosyne.adapters.embedders.gemini_errors import INVALID_KEY, Explanations, UncertainCauseError, VertexAi
@@ -250,7 +251,9 @@ class GeminiEmbedder:
             ),
         )
         try:
-            answer = self._client.models.embed_content(model=self.model, contents=contents, config=config)
+            answer = repeat_if_broken_off(
+                lambda: self._client.models.embed_content(model=self.model, contents=contents, config=config)
+            )
         except APIError as exc:
             error = self._explanations.api_error(exc)
             if exc.code == 429:

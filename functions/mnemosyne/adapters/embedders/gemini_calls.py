@@ -1,4 +1,4 @@
-"""Limits of calls to the Gemini API.
+"""Limits of calls to the Gemini API, and the repetition of calls.
 
 The limits are the numbers of texts and tokens in a call, the time of a response, and the total time of the calls for
 the same documents.
@@ -6,7 +6,7 @@ the same documents.
 
 import ssl
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from mnemosyne.domain.batches import batches
@@ -29,6 +29,9 @@ within the function's timeout of 120 seconds, if its last call needs no retry.
 """
 RETRIED: Final = [408, 429, 500, 502, 503, 504]
 """HTTP statuses after which a call is repeated."""
+BROKEN_OFF_SECONDS: Final = 2.0
+"""Time in seconds in which a connection must break off for its call to be repeated. After a longer time, the repetition
+would make a search wait too long."""
 
 
 def check_deadline(deadline: float, embedded: int, count: int) -> None:
@@ -70,6 +73,23 @@ def retry_options(attempts: int, pause_seconds: float) -> "HttpRetryOptions":
         exp_base=2.0,
         http_status_codes=RETRIED,
     )
+
+
+def repeat_if_broken_off(call: Callable[[], Any]) -> Any:
+    """Make a call, and repeat it once if the connection breaks off soon.
+
+    An example is a connection that the service has closed because it was idle. google-genai repeats calls after some
+    statuses, after a timeout, and if no connection can be opened, but not after a connection that broke off.
+    """
+    import httpx2
+
+    until = time.monotonic() + BROKEN_OFF_SECONDS
+    try:
+        return call()
+    except (httpx2.ReadError, httpx2.WriteError, httpx2.RemoteProtocolError):
+        if time.monotonic() > until:
+            raise
+        return call()
 
 
 def _note_start(request: "httpx2.Request") -> None:
