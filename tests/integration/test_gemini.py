@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from itertools import count, product
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 
 from mnemosyne.adapters.embedders.gemini import GeminiEmbedder
+from mnemosyne.adapters.embedders.gemini_calls import ONE_BY_ONE_SECONDS
 from mnemosyne.domain.chunking import embed_whole
 from mnemosyne.errors import Broken, ItemUnavailable, Misconfigured, ServiceError, Unavailable
 from tests.fakes_wire.gemini import GeminiServer, error
@@ -196,6 +198,30 @@ def test_after_a_refused_batch_texts_are_sent_one_by_one(gemini: GeminiServer) -
     assert gemini.calls == 1 + 3
     assert len(embedder.embed_documents(["snow", "wind"])) == 2
     assert gemini.calls == 1 + 3 + 2
+
+
+@pytest.mark.parametrize("status", [400, 404])
+def test_some_time_after_a_refusal_texts_are_sent_together_again(
+    gemini: GeminiServer, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    gemini.fault = lambda s: error(status, "a temporary refusal") if s.calls == 1 else None
+    embedder = GeminiEmbedder("gemini-embedding-001", 64)
+    for _ in range(2):
+        assert len(embedder.embed_documents(["tea", "cars", "rain"])) == 3
+    assert gemini.calls == 1 + 3 + 3
+    later = time.monotonic() + ONE_BY_ONE_SECONDS
+    monkeypatch.setattr("mnemosyne.adapters.embedders.gemini.time", SimpleNamespace(monotonic=lambda: later))
+    assert len(embedder.embed_documents(["tea", "cars", "rain"])) == 3
+    assert gemini.calls == 1 + 3 + 3 + 1
+
+
+@pytest.mark.parametrize(("status", "calls"), [(429, 3), (500, 3 + 1), (503, 3 + 1)])
+def test_a_fault_while_texts_are_sent_one_by_one_ends_the_calls(gemini: GeminiServer, status: int, calls: int) -> None:
+    """The failed text has three attempts. After a 5xx, the test text has one."""
+    gemini.fault = lambda s: error(400, "one text at a time") if _many(s) else error(status) if s.calls > 3 else None
+    with pytest.raises(Unavailable):
+        GeminiEmbedder("gemini-embedding-001", 64, pause_seconds=0).embed_documents(list("abcdefghij"))
+    assert gemini.calls == 1 + 2 + calls
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from mnemosyne.adapters import service_errors
 from mnemosyne.adapters.embedders.gemini_calls import (
     DOCUMENTS_SECONDS,
+    ONE_BY_ONE_SECONDS,
     calls,
     check_deadline,
     http_options,
+    properties_of,
     repeat_if_broken_off,
     retry_options,
 )
@@ -59,17 +61,6 @@ _DOCUMENT: Final = _Task("RETRIEVAL_DOCUMENT", "title: none | text: ", attempts=
 _QUERY: Final = _Task("RETRIEVAL_QUERY", "task: search result | query: ", attempts=2, seconds=5.0)
 
 
-@dataclass(frozen=True)
-class _Model:
-    input_tokens: int
-    has_prefixes: bool
-
-
-def _properties_of(name: str) -> _Model:
-    """Return the properties of a model. For an unknown model, assume the low input limit of gemini-embedding-001."""
-    return _Model(8_192, True) if name.startswith("gemini-embedding-2") else _Model(2_048, False)
-
-
 def build(settings: "Settings", space: EmbeddingSpace) -> "GeminiEmbedder":
     """Build the embedder of an embedding space, on Vertex AI if the settings say so."""
     vertex = VertexAi(settings.google_cloud_project, settings.google_cloud_location)
@@ -102,7 +93,7 @@ class GeminiEmbedder:
     ) -> None:
         self.model = model
         self.dimension = dimension
-        self._properties = _properties_of(model)
+        self._properties = properties_of(model)
         self.chunk_limit = ChunkLimit(
             characters=CHUNK_CHARACTERS, tokens=self._properties.input_tokens - RESERVED_TOKENS
         )
@@ -110,7 +101,7 @@ class GeminiEmbedder:
         self._explanations = Explanations(model, dimension, vertex)
         self._longest_seconds = longest_seconds
         self._pause_seconds = pause_seconds
-        self._one_by_one = False
+        self._one_by_one_until = 0.0
         self._vector_cache = VectorCache()
 
     def for_namespace(self, namespace: str) -> "GeminiEmbedder":
@@ -154,7 +145,8 @@ class GeminiEmbedder:
         Some locations and models of Vertex AI take only one text per call. The error for more texts varies, and is
         sometimes the error for an invalid text. So each text is sent alone before any text is reported as invalid.
         """
-        if len(texts) > 1 and not self._one_by_one:
+        is_refused = False
+        if len(texts) > 1 and time.monotonic() >= self._one_by_one_until:
             try:
                 vectors.update(zip(texts, self._embed(texts, task), strict=True))
                 return
@@ -168,11 +160,13 @@ class GeminiEmbedder:
                     self._probe(exc, task)
                     raise ItemUnavailable(str(exc)) from exc
                 log.info("embedding_batch_refused", model=self.model, texts=len(texts), error=str(exc))
+                is_refused = True
         for number, text in enumerate(texts):
             if number:
                 check_deadline(deadline, number, len(texts))
             vectors[text] = self._embed_text(text, task)
-        self._one_by_one |= len(texts) > 1  # the service accepts each text alone but not several at once
+        if is_refused:  # the service accepts each text alone but not several at once
+            self._one_by_one_until = time.monotonic() + ONE_BY_ONE_SECONDS
 
     def _embed_text(self, text: str, task: _Task) -> Vector:
         """Return the vector of one text. An error counts as the text's fault only if the service embeds another text.

@@ -7,6 +7,7 @@ the same documents.
 import ssl
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from mnemosyne.domain.batches import batches
@@ -27,11 +28,28 @@ DOCUMENTS_SECONDS: Final = 45.0
 A delivery embeds its memories in groups, and begins no group after 60 seconds. With this limit, the last group ends
 within the function's timeout of 120 seconds, if its last call needs no retry.
 """
+ONE_BY_ONE_SECONDS: Final = 600.0
+"""Time in seconds in which each text is sent alone, after the service refused several texts but accepted each alone.
+Then several texts are sent again, because the refusal may have been temporary."""
 RETRIED: Final = [408, 429, 500, 502, 503, 504]
 """HTTP statuses after which a call is repeated."""
 BROKEN_OFF_SECONDS: Final = 2.0
 """Time in seconds in which a connection must break off for its call to be repeated. After a longer time, the repetition
 would make a search wait too long."""
+
+
+@dataclass(frozen=True)
+class ModelProperties:
+    """Limit of an input in tokens, and whether the task is a prefix of the text."""
+
+    input_tokens: int
+    has_prefixes: bool
+
+
+def properties_of(name: str) -> ModelProperties:
+    """Return the properties of a model. For an unknown model, assume the low input limit of gemini-embedding-001."""
+    is_newer = name.startswith("gemini-embedding-2")
+    return ModelProperties(8_192, True) if is_newer else ModelProperties(2_048, False)
 
 
 def check_deadline(deadline: float, embedded: int, count: int) -> None:
