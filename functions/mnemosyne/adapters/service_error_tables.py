@@ -1,13 +1,13 @@
-"""Rules that classify errors of services: kind, cause and next step.
+"""Rules that classify errors of services: kind, cause and next step. Those of the embedding API have their own module.
 
 docs/service-errors.md has the same tables, and a test compares the two.
 """
 
 from typing import Final
 
+from mnemosyne.adapters.embedding_error_table import EMBEDDING
 from mnemosyne.adapters.service_errors import (
     CREDENTIALS,
-    DIMENSION,
     PRECONDITION,
     UNANSWERED,
     UNREACHABLE,
@@ -18,92 +18,10 @@ from mnemosyne.adapters.service_errors import (
 from mnemosyne.errors import StatementTimeout, UncertainPublication
 
 _I, _T, _P, _M = Kind.ITEM, Kind.TEMPORARY, Kind.PERMANENT, Kind.MISCONFIGURED
-_LOG_IN = (
+LOG_IN = (
     "run `gcloud auth application-default login`; in a deployment, run `make deploy`, which restores the account of "
     "the function"
 )
-
-EMBEDDING: Final = (
-    Rule(
-        "400|402|403",
-        _P,
-        "the project has a problem with its billing",
-        "link the project, or the project of the API key, to an open billing account",
-        "billing",
-        concerns_all=True,
-    ),
-    Rule(
-        f"400|{DIMENSION}",
-        _M,
-        "the model {model} does not support dimension {dimension}",
-        "{another}; the dimension must be one that the model supports",
-        message="dimension",
-    ),
-    Rule(
-        f"400|401|403|{CREDENTIALS}",
-        _M,
-        "the Gemini API refuses the API key",
-        "add a valid key to the secret gemini_api_key_secret (GEMINI_API_KEY), set gemini_api_key_version and run "
-        "`make deploy`; or {rights}",
-        message="API[ _]key",
-        concerns_all=True,
-    ),
-    Rule(
-        "400",
-        _M,
-        "the model {model} is not available at the location of this caller",
-        "{elsewhere}leave gemini_api_key_secret empty to use Vertex AI and run `make deploy`; else {another}",
-        message="user location",
-        concerns_all=True,
-    ),
-    Rule("404", _M, "the model {model} is not available {where}", "{elsewhere}{another}", concerns_all=True),
-    Rule(
-        "400",
-        _M,
-        "the model {model} is not available {where}",
-        "{elsewhere}{another}",
-        message=r"not (found|supported|available|offered)|unsupported|unavailable in|precondition",
-    ),
-    Rule(
-        "403",
-        _P,
-        "the embedding API is not enabled in project {project}",
-        "{api}",
-        message="has not been used|is disabled|SERVICE_DISABLED|not enabled",
-    ),
-    Rule(
-        "403",
-        _M,
-        "the model {model} is restricted in this project",
-        "{another}",
-        message="legacy|restricted|allow-?list|deprecated|no longer|new (project|customer|user)s?",
-    ),
-    Rule("403", _P, "the model {model} may not be used {where}", "{rights}; else {another}"),
-    Rule(f"401|{CREDENTIALS}", _P, "the embedding service refuses this deployment's credentials", "{rights}"),
-    Rule(
-        "429",
-        _P,
-        "the project has a problem with its billing: its credits are used up, or its spending cap is reached",
-        "buy credits or raise the spending cap in Google AI Studio; or leave gemini_api_key_secret empty to use "
-        "Vertex AI and run `make deploy`",
-        message=r"prepa(y|id)|spend(ing)? cap",
-    ),
-    Rule(
-        "429", _P, "the quota of {model} {where} is zero", "request a quota; else {elsewhere}{another}", r"limit: 0\b"
-    ),
-    Rule(
-        "429",
-        _T,
-        "the quota of {model} {where} is exhausted or zero",
-        "request a higher quota, or lower max_instances.ingest and run `make deploy`",
-    ),
-    Rule("400|413", _P, "the model {model} refuses every text {where}", "check the project; else {elsewhere}{another}"),
-    Rule(UNREACHABLE, _T, "the embedding service cannot be reached"),
-    Rule(UNUSABLE, _T, "the embedding service returned an unusable answer"),
-    Rule(".*", _T, "the embedding service does not work"),
-)
-"""Errors of the embedding API. After a 400, 413, 5xx, or an unusable or missing answer, another text is tried. If the
-other text succeeds, the error concerns only the first text."""
 
 RANKING: Final = (
     Rule(
@@ -137,7 +55,7 @@ TOPIC: Final = (
         "this function may not publish to the topic {topic}",
         "run `make deploy`, which grants roles/pubsub.publisher",
     ),
-    Rule(CREDENTIALS, _P, "there are no Google credentials for the topic {topic}", _LOG_IN),
+    Rule(CREDENTIALS, _P, "there are no Google credentials for the topic {topic}", LOG_IN),
     Rule(
         "404",
         _M,
@@ -268,7 +186,7 @@ CONNECTOR: Final = (
         "the Cloud SQL Admin API refuses {instance}",
         "run `make deploy`, which sets MNEMOSYNE_INSTANCE_CONNECTION_NAME and grants roles/cloudsql.client",
     ),
-    Rule(CREDENTIALS, _M, "there are no Google credentials for Cloud SQL {instance}", _LOG_IN),
+    Rule(CREDENTIALS, _M, "there are no Google credentials for Cloud SQL {instance}", LOG_IN),
     Rule(
         UNUSABLE,
         _M,

@@ -6,7 +6,8 @@ import pytest
 from google.auth.exceptions import RefreshError, TransportError
 
 from mnemosyne.adapters import service_errors
-from mnemosyne.adapters.service_error_tables import CONNECTOR, DATABASE, EMBEDDING, TABLES, TOPIC
+from mnemosyne.adapters.embedding_error_table import EMBEDDING
+from mnemosyne.adapters.service_error_tables import CONNECTOR, DATABASE, TABLES, TOPIC
 from mnemosyne.adapters.service_errors import CREDENTIALS, UNREACHABLE, Kind, Rule
 from mnemosyne.errors import ServiceError
 

@@ -4,7 +4,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from mnemosyne.adapters import service_error_tables, service_errors
+from mnemosyne.adapters import service_errors
+from mnemosyne.adapters.embedding_error_table import EMBEDDING, NEW_KEY
+from mnemosyne.adapters.service_error_tables import LOG_IN
 from mnemosyne.errors import MnemosyneError, TextTooLong
 
 if TYPE_CHECKING:
@@ -64,7 +66,7 @@ class Explanations:
     def error(self, code: int | str, message: str) -> MnemosyneError:
         """Return the error to raise for an error code and message of the API.
 
-        The table EMBEDDING in `service_error_tables` says which error is raised.
+        The table EMBEDDING says which error is raised.
         """
         vertex = self.vertex
         set_location = (
@@ -72,8 +74,13 @@ class Explanations:
             "`make deploy`; else "
         )
         elsewhere = set_location if vertex else ""
+        rights = (
+            "run `make deploy`, which grants roles/aiplatform.user"
+            if vertex
+            else "let the key call the Gemini API, in its API restrictions, and remove its application restrictions"
+        )
         return service_errors.error(
-            service_error_tables.EMBEDDING,
+            EMBEDDING,
             code,
             message,
             model=self.model,
@@ -85,16 +92,15 @@ class Explanations:
             api="run `make deploy`, which enables aiplatform.googleapis.com"
             if vertex
             else "enable generativelanguage.googleapis.com in the project of the API key",
-            rights="run `make deploy`, which grants roles/aiplatform.user"
-            if vertex
-            else "let the key call the Gemini API, in the key's API restrictions",
+            rights=rights,
+            credentials=LOG_IN if vertex else f"{NEW_KEY}; or {rights}",
         )
 
     def uncertain_cause(self, code: int | str, message: str) -> UncertainCauseError:
         """Return the exception for a failed call whose cause may be a single text."""
         answer = service_errors.readable(message)
         description = f"the embedding service answered {code}: {answer}" if isinstance(code, int) else answer
-        rule = service_errors.find(service_error_tables.EMBEDDING, code, message)
+        rule = service_errors.find(EMBEDDING, code, message)
         concerns_all = rule is not None and rule.concerns_all
         return UncertainCauseError(code, description, self.error(code, message), concerns_all=concerns_all)
 
