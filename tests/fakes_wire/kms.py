@@ -8,7 +8,7 @@ https://cloud.google.com/apis/design/errors#handling_errors.
 """
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qs, unquote
@@ -28,7 +28,8 @@ PAGE = 2
 class KmsServer(JsonServer):
     """Server with one key.
 
-    If `refusal` is set, it is the response. `damage` names a part of the response to corrupt.
+    If `refusal` is set, it is the response. `damage` names a part of the response to corrupt. `fault` is called for
+    each request, and can answer instead.
     """
 
     def __init__(self) -> None:
@@ -37,6 +38,7 @@ class KmsServer(JsonServer):
         self.algorithm = "EC_SIGN_P256_SHA256"
         self.refusal: tuple[int, str] | None = None
         self.damage = ""
+        self.fault: Callable[[], tuple[int, Any] | None] = lambda: None
         self.asked: list[str] = []
         self._keys: dict[str, ec.EllipticCurvePrivateKey] = {}
 
@@ -59,6 +61,8 @@ class KmsServer(JsonServer):
         parameters = {name: values[0] for name, values in parse_qs(query).items()}
         name, _, method = path.rpartition(":" if path.endswith(":asymmetricSign") else "/")
         self.asked.append(method)
+        if (faulty := self.fault()) is not None:
+            return faulty
         if self.refusal:
             return _refused(*self.refusal)
         if method == "cryptoKeyVersions":

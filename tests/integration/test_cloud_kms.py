@@ -1,7 +1,7 @@
 """Tokens are signed by Cloud KMS, through its real client; keys change without an outage."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import google.auth
@@ -11,6 +11,7 @@ from google.auth.credentials import AnonymousCredentials
 
 from mnemosyne.adapters.signing.cloud_kms import PUBLISHED_SECONDS, CloudKmsKeys, connect
 from mnemosyne.errors import Misconfigured, Unavailable
+from tests.fakes_wire.http import Html, Reply
 from tests.fakes_wire.kms import KEY, KmsServer
 
 CLAIMS = {"sub": "ada", "exp": int(time.time()) + 3600}
@@ -137,14 +138,47 @@ def test_a_refusal_of_cloud_kms_is_reported(
         keys.sign(CLAIMS)
 
 
+def _break_off() -> tuple[int, Any]:
+    raise ConnectionAbortedError
+
+
+FAULTS: dict[str, Callable[[], tuple[int, Any]]] = {
+    "500": lambda: (500, {"error": {"message": "no", "status": "INTERNAL"}}),
+    "broken off": _break_off,
+    "cut": lambda: (200, Reply(b'{"name": "a name"}', cut=True)),
+    "not gzip": lambda: (503, Reply(b"{}", {"Content-Encoding": "gzip"})),
+    "error as text": lambda: (403, {"error": "no"}),
+    "text": lambda: (403, '"no"'),
+    "page": lambda: (200, Html("<html>log in</html>")),
+    "not UTF-8": lambda: (200, Reply("refusé".encode("latin-1"))),
+    "empty": lambda: (200, Reply()),
+    "null": lambda: (200, "null"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 def test_keys_are_published_while_cloud_kms_is_unavailable(
-    kms: KmsServer, keys: CloudKmsKeys, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    kms: KmsServer, keys: CloudKmsKeys, clock: Clock, monkeypatch: pytest.MonkeyPatch, fault: Callable[[], Any]
 ) -> None:
     kms.rotate()
     published = keys.public_keys()
     clock.ahead += 61
-    kms.refusal = (500, "INTERNAL")
+    # The pause before a repetition takes longer than the timeout, so that calls are not repeated.
+    monkeypatch.setattr(time, "sleep", lambda _: setattr(clock, "ahead", 70))
+    kms.fault = fault
     assert keys.public_keys() == published
+    with pytest.raises(Unavailable, match="Cloud KMS does not respond correctly"):
+        keys.sign(CLAIMS)
+
+
+@pytest.mark.parametrize("fault", ["broken off", "cut"])
+def test_a_call_whose_connection_broke_off_is_repeated(kms: KmsServer, keys: CloudKmsKeys, fault: str) -> None:
+    kms.rotate()
+    keys.public_keys()
+    faults = iter([FAULTS[fault]])
+    kms.fault = lambda: next(faults, lambda: None)()
+    _verified(keys, keys.sign(CLAIMS))
+    assert kms.asked.count("asymmetricSign") == 2
 
 
 def test_a_key_with_another_algorithm_is_refused(kms: KmsServer, keys: CloudKmsKeys) -> None:

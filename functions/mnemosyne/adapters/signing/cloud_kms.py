@@ -15,9 +15,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import google_crc32c
+import requests
 from google.api_core import exceptions
 from google.api_core.retry import Retry, if_exception_type
 from google.auth.exceptions import GoogleAuthError
+from google.protobuf.json_format import ParseError
 from joserfc.jwk import ECKey
 
 from mnemosyne.adapters.signing.key_files import public_jwk, signed_token
@@ -38,10 +40,14 @@ CALL_SECONDS = 5.0
 """Timeout of a call including retries. The library's default of a minute is too long for a log-in."""
 _SEE_KEY = "see the versions of the key with `gcloud kms keys versions list`: docs/deployment.md, Another signing key"
 _RESTORE_GRANT = "run `make deploy`, which grants auth the rights on the key"
+_BROKEN_OFF = (requests.ConnectionError, requests.exceptions.ChunkedEncodingError)
+"""Errors of a connection, which Google's library passes on from its HTTP client."""
 _BOUNDS: Mapping[str, Any] = {
     "timeout": CALL_SECONDS,
-    "retry": Retry(if_exception_type(exceptions.ServiceUnavailable), initial=0.1, timeout=CALL_SECONDS),
+    "retry": Retry(if_exception_type(exceptions.ServiceUnavailable, *_BROKEN_OFF), initial=0.1, timeout=CALL_SECONDS),
 }
+_UNUSABLE = (ParseError, ValueError, AttributeError)
+"""Errors that Google's library raises if it cannot read a response."""
 
 
 @dataclass(frozen=True)
@@ -169,6 +175,8 @@ class CloudKmsKeys:
             ) from exc
         except (exceptions.GoogleAPICallError, exceptions.RetryError, GoogleAuthError) as exc:
             raise Unavailable("Cloud KMS does not respond correctly", detail=str(exc)) from exc
+        except (requests.RequestException, *_UNUSABLE) as exc:
+            raise Unavailable("Cloud KMS does not respond correctly", detail=f"{type(exc).__name__}: {exc}") from exc
 
 
 class _Disabled(Misconfigured):
