@@ -46,7 +46,7 @@ def test_a_skipped_test_fails_the_build_of_the_tests() -> None:
 def test_the_deployment_runs_a_smoke_test_after_the_apply() -> None:
     text = DEPLOY.read_text()
     assert [step["id"] for step in _read(DEPLOY)["steps"]] == ["tested", "configuration", "plan", "apply", "smoke"]
-    names = {"_DEPLOY_ACCOUNT", "_STATE_BUCKET", "_SMOKE_KEY", "_DEPLOYMENT", "_TEST_TRIGGER", "_BUILD"}
+    names = {"_DEPLOY_ACCOUNT", "_STATE_BUCKET", "_SMOKE_KEY", "_DEPLOYMENT", "_TEST_TRIGGER", "_BUILD", "_LOCATION"}
     assert set(re.findall(r"\$\{(\w+)\}", text)) == {"PROJECT_ID", *names}
     assert text.count("-lock-timeout=10m") == 2
 
@@ -86,11 +86,13 @@ def _tested(directory: Path, status_text: str) -> subprocess.CompletedProcess[st
     """
     programs = directory / "programs"
     programs.mkdir()
-    (programs / "gcloud").write_text(f'#!/bin/sh\ntest "$1 $2 $3" = "builds describe b-1" && echo "{status_text}"\n')
+    (programs / "gcloud").write_text(
+        f'#!/bin/sh\ntest "$1 $2 $3 $4" = "builds describe b-1 --region=us-east1" && echo "{status_text}"\n'
+    )
     (programs / "gcloud").chmod(0o755)
     script = _read(DEPLOY)["steps"][0]["args"][-1].replace("$$", "$")
     path = f"{programs}{os.pathsep}{os.environ['PATH']}"
-    environment = {"PATH": path, "BUILD": "b-1", "TEST_TRIGGER": "t-1"}
+    environment = {"PATH": path, "BUILD": "b-1", "LOCATION": "us-east1", "TEST_TRIGGER": "t-1"}
     command = ["bash", "-euo", "pipefail", "-c", script]
     return subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, check=False)
 

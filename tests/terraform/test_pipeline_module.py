@@ -337,6 +337,17 @@ def test_a_feature_adds_the_roles_that_it_needs(pipeline: Workspace, features: l
     assert added == roles
 
 
+def test_the_builds_run_in_the_location_that_the_organization_allows(
+    cloud_build: Resources, pipeline: Workspace
+) -> None:
+    resources = _planned(pipeline, location="us-east1")
+    triggers = [one["values"] for one in resources if one["type"] == "google_cloudbuild_trigger"]
+    assert [trigger["location"] for trigger in triggers] == ["us-east1"] * 2
+    (location,) = [one["substitutions"]["_LOCATION"] for one in triggers if "_LOCATION" in one["substitutions"]]
+    assert location == "us-east1"
+    assert {trigger["location"] for trigger in _triggers(cloud_build).values()} == {"global"}
+
+
 def test_the_secret_and_the_topic_are_in_the_region_and_encrypted_with_the_key_of_the_deployment(
     pipeline: Workspace,
 ) -> None:
@@ -355,6 +366,7 @@ def test_the_secret_and_the_topic_are_in_the_region_and_encrypted_with_the_key_o
     ("values", "sentence"),
     [
         ({"project": "example.com:memory"}, "got example.com:memory: an id with the domain of an organization"),
+        ({"location": "eu"}, "location must be global or a region, such as europe-west1, got eu"),
         ({"runner": "jenkins"}, "runner must be cloud_build or github_actions, got jenkins"),
         ({"repository": "https://github.com/acme/memory"}, "repository must be OWNER/REPOSITORY, got https://"),
         ({"state_bucket": "gs://acme-states"}, "must be the name of a bucket, without gs://, got gs://acme-states"),

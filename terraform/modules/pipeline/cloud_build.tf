@@ -66,7 +66,7 @@ resource "google_pubsub_topic" "builds" {
 resource "google_cloudbuild_trigger" "test" {
   count           = local.on_cloud_build
   project         = var.project
-  location        = "global"
+  location        = var.location
   name            = "${var.deployment}-test"
   description     = "Tests each push to ${var.branch}."
   filename        = "cloudbuild.yaml"
@@ -88,7 +88,7 @@ resource "google_cloudbuild_trigger" "test" {
 resource "google_cloudbuild_trigger" "deploy" {
   count           = local.on_cloud_build
   project         = var.project
-  location        = "global"
+  location        = var.location
   name            = "${var.deployment}-deploy"
   description     = "Deploys a commit that ${var.deployment}-test has passed."
   service_account = google_service_account.deploy.id
@@ -98,6 +98,7 @@ resource "google_cloudbuild_trigger" "deploy" {
     _BUILD          = "$(body.message.data.id)"
     _STATUS         = "$(body.message.data.status)"
     _TRIGGER        = "$(body.message.data.buildTriggerId)"
+    _LOCATION       = var.location
     _TEST_TRIGGER   = google_cloudbuild_trigger.test[0].trigger_id
     _DEPLOY_ACCOUNT = google_service_account.deploy.email
     _DEPLOYMENT     = var.deployment

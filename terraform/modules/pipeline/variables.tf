@@ -77,6 +77,18 @@ variable "kms_key" {
   }
 }
 
+variable "location" {
+  description = "Location of the builds, for cloud_build: global or a region, for example because a policy of the organization forbids global. The repository must be connected in this location."
+  type        = string
+  default     = "global"
+  nullable    = false
+
+  validation {
+    condition     = can(regex("^(global|[a-z]+-[a-z]+[0-9]+)$", var.location))
+    error_message = "location must be global or a region, such as europe-west1, got ${var.location}."
+  }
+}
+
 variable "project" {
   description = "Id of the Google Cloud project."
   type        = string
