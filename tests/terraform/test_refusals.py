@@ -146,7 +146,7 @@ BAD_VALUES: list[tuple[str, object, str]] = [
     (
         "buckets",
         bucket_entries(11),
-        "at most 10 entries of buckets, because Cloud Storage has at most 10 notifications",
+        "at most 10 notifications of new objects for a bucket, got 11 of acme.",
     ),
     ("max_delivery_attempts", 20.5, "a whole number between 5 and 100"),
     (

@@ -31,7 +31,7 @@ variable "buckets" {
   # https://cloud.google.com/storage/docs/pubsub-notifications
   validation {
     condition     = alltrue([for one in values(var.buckets) : length([for two in values(var.buckets) : two if two.bucket == one.bucket]) <= 10])
-    error_message = "A bucket may have at most 10 entries of buckets, because Cloud Storage has at most 10 notifications of new objects for a bucket, got ${join(", ", [for bucket, names in { for name, entry in var.buckets : entry.bucket => name... } : "${length(names)} of ${bucket}"])}."
+    error_message = "A bucket may have at most 10 entries of buckets, because Cloud Storage has at most 10 notifications of new objects for a bucket, got ${join(", ", [for bucket in distinct(values(var.buckets)[*].bucket) : "${length([for entry in values(var.buckets) : entry if entry.bucket == bucket])} of ${bucket}"])}."
   }
 }
 
