@@ -189,3 +189,8 @@ def test_the_reference_shows_only_options_that_a_command_has() -> None:
 def test_the_page_on_the_console_lists_each_page() -> None:
     paths = {f"/{path.split('/')[1]}" for path in PAGES} - {"/console"}
     assert [path for path in paths if f"`{path}" not in _text("console.md")] == []
+
+
+def test_a_command_that_prints_an_output_of_terraform_names_the_directory() -> None:
+    texts = [*DOCUMENTS, *sorted((ROOT / "terraform").rglob("*.tf"))]
+    assert [path.name for path in texts if "`terraform output" in path.read_text()] == []

@@ -39,7 +39,7 @@ data "http" "domain" {
   lifecycle {
     postcondition {
       condition     = length(try(jsondecode(self.response_body).Answer, [])) > 0
-      error_message = "domain_only would make mcp unreachable: ${var.domain} has no address yet. Apply with domain_only = false, give it an A record with `terraform output domain_address`, wait until its certificate is ACTIVE, and then set domain_only."
+      error_message = "domain_only would make mcp unreachable: ${var.domain} has no address yet. Apply with domain_only = false, give it an A record with `terraform -chdir=terraform output domain_address`, wait until its certificate is ACTIVE, and then set domain_only."
     }
   }
 }

@@ -141,7 +141,7 @@ resource "google_cloudfunctions2_function" "serving" {
   lifecycle {
     precondition {
       condition     = each.key != "mcp" || !var.domain_only || contains(local.domain_addresses, coalesce(one(google_compute_global_address.mcp[*].address), "none"))
-      error_message = "domain_only would make mcp unreachable: ${var.domain} resolves to ${join(", ", local.domain_addresses)}, not to the load balancer. Set its A record to `terraform output domain_address` first."
+      error_message = "domain_only would make mcp unreachable: ${var.domain} resolves to ${join(", ", local.domain_addresses)}, not to the load balancer. Set its A record to `terraform -chdir=terraform output domain_address` first."
     }
   }
 

@@ -11,7 +11,7 @@ variable "auth_mode" {
 }
 
 variable "open_by" {
-  description = "How everybody gets access to the functions that identify their callers themselves. all_users: by a grant to allUsers. no_invoker_check: by turning off Cloud Run's own check of callers, for organizations that forbid grants to allUsers. The commands of `terraform output open_commands` turn the check off; `make deploy` runs them, and without `make deploy` you run them once."
+  description = "How everybody gets access to the functions that identify their callers themselves. all_users: by a grant to allUsers. no_invoker_check: by turning off Cloud Run's own check of callers, for organizations that forbid grants to allUsers. The commands of `terraform -chdir=terraform output open_commands` turn the check off; `make deploy` runs them, and without `make deploy` you run them once."
   type        = string
   default     = "all_users"
   nullable    = false

@@ -11,7 +11,7 @@ variable "oauth_access_token_seconds" {
 }
 
 variable "oauth_client_id" {
-  description = "Client id of a web application at oauth_upstream_issuer, for auth_mode oauth. Register the application with the redirect URI of `terraform output oauth_callback`."
+  description = "Client id of a web application at oauth_upstream_issuer, for auth_mode oauth. Register the application with the redirect URI of `terraform -chdir=terraform output oauth_callback`."
   type        = string
   default     = ""
   nullable    = false
