@@ -65,8 +65,9 @@ resource "google_sql_database_instance" "this" {
       dynamic "psc_config" {
         for_each = var.psc ? [1] : []
         content {
-          psc_enabled               = true
-          allowed_consumer_projects = [var.project]
+          psc_enabled = true
+          # With a Shared VPC, the endpoint is in this project, and its network in the host project.
+          allowed_consumer_projects = var.network == null ? [var.project] : distinct([var.project, split("/", var.network.network)[1]])
         }
       }
     }
