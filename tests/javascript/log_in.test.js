@@ -29,10 +29,13 @@ for (const [problem, make] of Object.entries(TEMPORARY)) {
     context.mock.timers.enable({ apis: ["setTimeout"] });
     answer(context, make(), Response.json(tokens(2)));
     client.logIn("access 1");
+    client.onRenew = context.mock.fn();
     start(SERVER, tokens(1));
     assert.equal(await renew(), false);
-    assert.equal(await renew(), true);
-    assert.equal(client.credential, "access 2");
+    assert.equal(client.onRenew.mock.callCount(), 0);
+    context.mock.timers.tick(10_000);
+    assert.equal(await renew(), true, "the renewal that the timer has started");
+    assert.deepEqual([client.credential, client.onRenew.mock.callCount()], ["access 2", 1]);
   });
 }
 

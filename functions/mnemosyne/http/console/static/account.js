@@ -80,16 +80,16 @@ export function LogIn({ refused, isExpired, onCredential }) {
   const isCredential = refused.status === 401 || refused.status === 403;
   const body = isCredential
     ? html`<${Form} refused=${refused} isExpired=${isExpired} onCredential=${onCredential} />`
-    : html`<h2>Not available</h2><${Problem} error=${refused} /><${Button} class="btn main"
+    : html`<${Heading}>Not available</><${Problem} error=${refused} /><${Button} class="btn main"
       onClick=${onCredential}>Try again</>`;
   return html`<${Gate}>${body}</>`;
 }
 
-const Gate = ({ children }) => html`<main class="gate"><div class="brand"><${Logo} /><${Heading}>Mnemosyne</></div>
+const Gate = ({ children }) => html`<main class="gate"><p class="brand"><${Logo} />Mnemosyne</p>
   <div class="panel gate-card stack">${children}</div><${Appearance} /></main>`;
 
 // The page after a log-out that the authorization server has not confirmed.
-export const NotRevoked = ({ error, account }) => html`<${Gate}><h2>Logged out of this tab only</h2>
+export const NotRevoked = ({ error, account }) => html`<${Gate}><${Heading}>Logged out of this tab only</>
   <${Note} kind="bad" role="alert"><p>The server has not ended the log-in: ${error.message} Revoke it on the page of the
     <a href=${account}>applications with access</a>.</p></>
   <${Button} class="btn main" onClick=${() => location.reload()}>Log in</></>`;
@@ -104,7 +104,7 @@ function Form({ refused, isExpired, onCredential }) {
   const asking = useAction(authorizationServer);
   useEffect(() => void asking.run(), []);
   const server = asking.done;
-  return html`<div class="stack-s"><h2>Log in</h2><p class="soft small">${location.host}</p></div>
+  return html`<div class="stack-s"><${Heading}>Log in</><p class="soft small">${location.host}</p></div>
     ${isExpired && html`<${Note} kind="warn" role="alert">
       <p>You have been logged out. Log in again to go on. What you typed
       is kept.</p></>`}

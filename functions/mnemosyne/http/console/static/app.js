@@ -131,7 +131,7 @@ function useAccount() {
       const loading = loadPerson(names);
       // After another log-in, the page is kept only if the namespace is the same. So wait until the namespace is
       // loaded. If the loading fails, the button `Try again` repeats it.
-      if (waiting.current.length) await loading.then(() => resumeCalls(namespace));
+      if (may) await loading.then(() => resumeCalls(namespace));
       else loading.catch(() => null); // the component Watch loads the person again
       setMay(names);
       setRefused(null);
@@ -141,9 +141,16 @@ function useAccount() {
   };
   useEffect(() => {
     const askToLogIn = (error) => new Promise((resolve, reject) => {
-      waiting.current.push({ resolve, reject });
+      waiting.current.push({ resolve, reject, logIns: client.logIns });
       setRefused(error);
     });
+    // The renewal of the credential may succeed while the form is shown. Then the form is not needed any longer. Calls
+    // that began before another log-in wait until it is known who has logged in.
+    client.onRenew = () => {
+      if (!waiting.current.length || waiting.current.some((one) => one.logIns !== client.logIns)) return;
+      for (const { resolve } of waiting.current.splice(0)) resolve();
+      setRefused(null);
+    };
     client.onUnauthorized = async (error, attempt) => (attempt === 0 && (await renew())) || askToLogIn(error);
     client.onReach = (isThere) => isThere !== isReachable.get() && isReachable.set(isThere);
     load();
@@ -169,13 +176,20 @@ function useShortcuts(may, isOn, onHelp) {
 }
 
 // Close open dialogs during a log-in, and open them again afterwards. A modal dialog would block the log-in form, even
-// though the dialog is hidden together with its page.
+// though the dialog is hidden together with its page. Move the focus to the form, and back to the page afterwards.
 function useDialogs(refused) {
   const closed = useRef([]);
+  const focus = useRef(null); // the element that had the focus before the log-in; null without a log-in
   useLayoutEffect(() => {
+    const before = focus.current;
+    if (!refused && !before) return;
+    const { activeElement } = document;
     const dialogs = refused ? [...document.querySelectorAll("dialog[open]")] : closed.current.splice(0);
     if (refused) closed.current.push(...dialogs);
     for (const dialog of dialogs.filter(({ isConnected }) => isConnected)) dialog[refused ? "close" : "showModal"]();
+    focus.current = refused ? before ?? activeElement : null;
+    if (!refused) before.focus({ preventScroll: true });
+    if (refused ? !before && activeElement !== document.body : document.activeElement === document.body) focusHeading();
   }, [refused]);
 }
 

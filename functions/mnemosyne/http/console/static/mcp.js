@@ -71,6 +71,7 @@ export class Client {
     // the function throws.
     this.onUnauthorized = null;
     this.onReach = () => {}; // called with true or false: whether the server could be reached
+    this.onRenew = () => {}; // called after the credential was renewed
   }
 
   hasCredential() {
@@ -87,6 +88,7 @@ export class Client {
   // Use a renewed credential of the same log-in. Changes that have begun are continued.
   renew(credential) {
     this.credential = credential;
+    this.onRenew();
   }
 
   // Call a tool and return its structured result. Throws Refused. `signal` aborts the request.
