@@ -1,10 +1,13 @@
 """Lists after changes by another client."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from tests.chromium import Chromium
-from tests.console.person import click_row, shows, wait_for_titles
+from tests.console.person import click_row, press, shows, titles, wait_for_titles
 from tests.console.server import ConsoleServer
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -31,6 +34,25 @@ def test_changed_and_deleted_memories_are_updated_in_the_list(
     system.call("delete_memory", {"id": second})
     browser.driver.execute_script(COME_BACK)
     wait_for_titles(browser, "Jar 3", "Pot 1")
+
+
+def test_a_changed_memory_of_a_further_page_is_updated_in_the_list(
+    system: ConsoleServer, site: str, browser: Chromium
+) -> None:
+    start = datetime(2026, 2, 1, tzinfo=UTC)
+    ids = system.remember_all(
+        *(
+            {"content": f"Cup {n}.", "tags": ["cups"], "timestamp": (start + timedelta(hours=n)).isoformat()}
+            for n in range(60)
+        )
+    )
+    browser.open(f"{site}/?tags=cups")
+    press(browser, "Load more")
+    wait_until(lambda: len(titles(browser)) == 60, "all are listed", seconds=30)
+    system.call("update_memory", {"id": ids[0], "title": "Mug 0"})
+    browser.driver.execute_script(COME_BACK)
+    wait_until(lambda: titles(browser)[-1] == "Mug 0", "the oldest is updated", seconds=30)
+    system.delete(ids)
 
 
 def test_a_memory_that_was_not_found_leaves_the_list(system: ConsoleServer, site: str, browser: Chromium) -> None:

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { loadAgain, mergeRequests } from "../../functions/mnemosyne/http/console/static/activity.js";
+import { mergeRequests } from "../../functions/mnemosyne/http/console/static/activity.js";
 import { countUnseen, failures, seen, setFailures } from "../../functions/mnemosyne/http/console/static/health.js";
 import { looksAddress } from "../../functions/mnemosyne/http/console/static/overview.js";
+import { loadAgain } from "../../functions/mnemosyne/http/console/static/poll.js";
 
 const request = (id, state) => ({ request_id: id, state, updated_at: state });
 const idsOf = (requests) => requests.map(({ request_id: id }) => id).join(" ");
@@ -49,7 +50,7 @@ test("the badge counts failures that were not seen, also after earlier ones were
 });
 
 for (const [shown, pages] of [[0, 1], [50, 1], [51, 2], [120, 3], [5_000, 4]]) {
-  test(`a refresh of ${shown} shown requests of a state loads ${pages} pages`, async () => {
+  test(`a refresh of ${shown} shown items loads ${pages} pages`, async () => {
     let loaded = 0;
     const load = async () => ({ items: Array(50).fill({}), next: `page ${(loaded += 1)}` });
     assert.equal((await loadAgain(load, shown)).items.length, pages * 50);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { mergeNewest } from "../../functions/mnemosyne/http/console/static/memories.js";
+import { compare, mergeNewest } from "../../functions/mnemosyne/http/console/static/memories.js";
 
 const items = (ids) => [...ids].map((id) => ({ id }));
 
@@ -45,3 +45,19 @@ test("a memory that another client has changed gets its new fields, and others s
   assert.equal(result[0].title, "new");
   assert.equal(result[1], before[1]);
 });
+
+for (const [before, newest, isWhole, hasMore, known, all, count] of [
+  ["abcdef", "abdxef", true, false, "abdef", "abdxef", 1],
+  ["abcdef", "abcdefx", true, false, "abcdef", "abcdefx", 1], // the oldest of all
+  ["abcdef", "abcdefx", true, true, "abcdef", "abcdef", 0], // x is on the next page
+  ["abcdef", "xacdefyz", false, true, "acdef", "xacdef", 1],
+  ["abcdef", "abc", true, true, "abc", "abc", 0],
+  ["abcdef", "xyabc", true, true, "abc", "xyabc", 2],
+  ["abc", "xy", true, true, "", "xy", 2],
+]) {
+  test(`"${before}"${hasMore ? " and more" : ""} becomes "${all}" like the pages "${newest}"`, () => {
+    const result = compare(items(before), { items: items(newest), isWhole, hasMore });
+    const [inKnown, inAll] = [result.known, result.all].map((list) => list.map(({ id }) => id).join(""));
+    assert.deepEqual([inKnown, inAll, result.count], [known, all, count]);
+  });
+}

@@ -9,14 +9,13 @@ import { countFailures, failures, needsLook, setFailures } from "./health.js";
 import { useKeys } from "./keys.js";
 import { call, client } from "./mcp.js";
 import { useValue } from "./observable.js";
-import { usePoll } from "./poll.js";
+import { loadAgain, usePoll } from "./poll.js";
 import { isGivenUp, Requests } from "./requests.js";
 import { bulkBar } from "./shell.js";
 import { quantity, number } from "./text.js";
 import { showToast } from "./toast.js";
 
 const LIMIT = 50;
-const MOST_REFRESHED = 4 * LIMIT; // a refresh of a long list would otherwise reach the rate limit
 const TABS = ["", "queued", "stored", "duplicate", "deleted", "failed", "dead_lettered"];
 const MOST_SINGLE = 10;
 const REST_MS = 1000;
@@ -71,6 +70,7 @@ function useRequests(state) {
   const pointer = usePointer();
   usePoll(async () => {
     if (!pages.isLoaded || pages.busy) return false;
+    // If the list shows only one state, any loaded request may have left this state.
     const loaded = pointer.isMoving() ? null : await loadAgain(load, state ? pages.items.length : 0);
     if (!loaded || pointer.isMoving()) return true;
     show(loaded);
@@ -101,20 +101,6 @@ function usePointer() {
   const onPointerMove = () => { lastMove.current = performance.now(); };
   const isMoving = () => performance.now() < lastMove.current + REST_MS;
   return { handlers: { onPointerMove, onPointerDown: onPointerMove }, isMoving };
-}
-
-// Load the list again, page by page, until there are `count` requests, but at most MOST_REFRESHED. If the list shows
-// only one state, the first page is not enough, because any loaded request may have left this state.
-export async function loadAgain(load, count) {
-  const first = await load();
-  const items = [...first.items];
-  let { next } = first;
-  while (next && items.length < Math.min(count, MOST_REFRESHED)) {
-    const page = await load(next);
-    items.push(...page.items);
-    ({ next } = page);
-  }
-  return { ...first, items, next };
 }
 
 // The requests that the person has picked, and the bar with buttons that retry or delete these requests. `picks` is

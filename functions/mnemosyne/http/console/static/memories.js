@@ -9,7 +9,7 @@ import { FACETS, Filters } from "./filters.js";
 import { isComposed } from "./keys.js";
 import { call } from "./mcp.js";
 import { useValue } from "./observable.js";
-import { usePoll } from "./poll.js";
+import { loadAgain, usePoll } from "./poll.js";
 import { Results } from "./results.js";
 import { Row } from "./row.js";
 import {
@@ -180,34 +180,46 @@ export function mergeNewest(before, newest, isWhole) {
   return [...page.map((item) => (isSame(item) ? loaded.get(item.id) : item)), ...rest];
 }
 
-const NONE = { items: [], isWhole: false, count: 0 };
+// Compare the loaded memories (`before`) with newer first pages of the list:
+//   items    the memories of the pages
+//   isWhole  whether the pages are the whole list
+//   hasMore  whether the list has had further memories below the loaded ones
+// The result has the loaded memories with the changes of other clients (`known`), the same list with new memories among
+// them (`all`), and the number of new memories (`count`). Memories below the loaded ones are loaded with the next page.
+export function compare(before, { items, isWhole, hasMore }) {
+  const ids = new Set(before.map(({ id }) => id));
+  const isKnown = ({ id }) => ids.has(id);
+  const isEnd = isWhole && !hasMore;
+  const last = items.findLastIndex(isKnown);
+  const newest = isEnd || last < 0 ? items : items.slice(0, last + 1);
+  const known = mergeNewest(before, items.filter(isKnown), isWhole);
+  return { known, all: mergeNewest(known, newest, isEnd), count: newest.length - newest.filter(isKnown).length };
+}
 
 // Look for changes by other tabs and clients. Changed and deleted memories are updated at once. New memories are
 // inserted if the top of the list is in view. Otherwise a button announces their number.
 function useFresh(pages, load) {
-  const [fresh, setFresh] = useState(NONE); // the newest page, and the number of its new memories
-  const insert = ({ items, isWhole, count }) => {
-    setFresh(NONE);
+  const [fresh, setFresh] = useState({ newest: null, count: 0 }); // the newest pages, if they have new memories
+  const insert = ({ newest, count }) => {
+    setFresh({ newest: null, count: 0 });
     tellChange();
-    if (count >= LIMIT) return pages.reload(); // there may be more new memories than this page has
-    return pages.change((before) => mergeNewest(before, items, isWhole));
+    if (count >= LIMIT) return pages.reload(); // there may be more new memories than the pages have
+    return pages.change((before) => compare(before, newest).all);
   };
   usePoll(async () => {
     if (!pages.isLoaded || pages.busy) return false;
     const change = changes.get();
-    const { items, next } = await load();
-    if (changes.get() !== change || isWriting()) return true; // the page may be older than a change in this tab
-    const ids = new Set(pages.items.map(({ id }) => id));
-    const known = items.filter(({ id }) => ids.has(id));
-    const updated = mergeNewest(pages.items, known, !next);
-    const count = mergeNewest(pages.items, items, !next).length - updated.length;
-    const isSame = updated.length === ids.size && updated.every((item, index) => item === pages.items[index]);
-    const page = { items, isWhole: !next, count };
-    if (count && scrollY < TOP_PX) insert(page);
+    const hasMore = Boolean(pages.next);
+    const { items, next } = await loadAgain(load, pages.items.length + (hasMore ? 0 : 1));
+    if (changes.get() !== change || isWriting()) return true; // the pages may be older than a change in this tab
+    const newest = { items, isWhole: !next, hasMore };
+    const { known, count } = compare(pages.items, newest);
+    const isSame = known.length === pages.items.length && known.every((item, index) => item === pages.items[index]);
+    if (count && scrollY < TOP_PX) insert({ newest, count });
     else {
-      setFresh(count ? page : NONE);
+      setFresh({ newest, count });
       if (!isSame) {
-        pages.change((before) => mergeNewest(before, known, !next));
+        pages.change((before) => compare(before, newest).known);
         tellChange();
       }
     }

@@ -5,6 +5,7 @@ import { useEffect, useRef } from "./vendor/htm-preact.js";
 const FIRST_SECONDS = 5;
 const MOST_SECONDS = 60;
 const FACTOR = 1.5;
+const MOST_ITEMS = 200; // a refresh of a long list would otherwise reach the rate limit
 
 // The pause before the next request, in seconds.
 export function nextPause(pause, { hasChanged = false, seconds = 0 } = {}) {
@@ -46,4 +47,17 @@ export function usePoll(work, first) {
   const latest = useRef(work);
   latest.current = work;
   useEffect(() => poll(() => latest.current(), first), []);
+}
+
+// Load a list again, page by page, until there are `count` items, but at most MOST_ITEMS.
+export async function loadAgain(load, count) {
+  const first = await load();
+  const items = [...first.items];
+  let { next } = first;
+  while (next && items.length < Math.min(count, MOST_ITEMS)) {
+    const page = await load(next);
+    items.push(...page.items);
+    ({ next } = page);
+  }
+  return { ...first, items, next };
 }
