@@ -104,6 +104,25 @@ def test_the_changes_of_a_form_are_kept_while_another_page_is_open(
     system.call("delete_memory", {"id": id_})
 
 
+def test_new_tags_that_are_not_saved_are_kept(system: DevServer, site: str, browser: Chromium) -> None:
+    id_ = system.remember("A mast.", tags=["oak", "pine"])
+    browser.open(f"{site}/memories/{id_}")
+    press(browser, "Tag")
+    type_into(browser, "side-tags", f"ash{Keys.ENTER}")
+    click(browser, "[aria-label='Remove pine']")
+    wait_until(lambda: system.call("get_memory", {"id": id_})["tags"] == ["oak"], "the tag is removed")
+    reads(browser, ".side .tokens", "ash")
+    assert browser.driver.execute_script(LEAVE)
+    open_page(browser, "Tags")
+    reads(browser, "h1", "Tags")
+    browser.driver.back()
+    reads(browser, ".side .tokens", "ash")
+    press(browser, "Save")
+    wait_until(lambda: not browser.driver.execute_script(LEAVE), "all is stored")
+    assert sorted(system.call("get_memory", {"id": id_})["tags"]) == ["ash", "oak"]
+    system.call("delete_memory", {"id": id_})
+
+
 def test_what_is_typed_into_a_form_while_it_is_saved_is_kept(system: DevServer, site: str, browser: Chromium) -> None:
     id_ = system.remember("TITLE: Buoy\nOf cork.")
     browser.open(f"{site}/memories/{id_}/edit")

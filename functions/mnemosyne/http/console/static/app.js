@@ -21,6 +21,7 @@ import { client, Refused } from "./mcp.js";
 import { Memories } from "./memories.js";
 import { Memory } from "./memory.js";
 import { Overview } from "./overview.js";
+import { clearTags } from "./side.js";
 import { Foot, Help, Outage, TabBar, Top, Watch } from "./shell.js";
 import { TagList } from "./tag_list.js";
 import { clearToast } from "./toast.js";
@@ -104,6 +105,10 @@ function Guard({ href, children }) {
   return html`<div class="narrow stack"><${Heading}>This page cannot be shown</><${Problem} error=${error} /></div>`;
 }
 
+const FORGETS = [
+  clearDraft, clearEdits, clearExport, clearImports, clearTags, clearToast, forgetFailures, forgetPerson,
+];
+
 // The state of the account:
 //   may      the names of the tools that the caller may call
 //   refused  the error that is shown with the log-in form; null while no log-in is needed
@@ -120,8 +125,7 @@ function useAccount() {
     if (isSame) return; // the page stays as it is, with all that was typed, added and deleted
     deletedIds.set(new Set());
     additions.set([]);
-    const forgets = [clearDraft, clearEdits, clearExport, clearImports, clearToast, forgetFailures, forgetPerson];
-    for (const forget of forgets) forget();
+    for (const forget of FORGETS) forget();
     setLogIns((before) => before + 1);
   };
   const load = async () => {

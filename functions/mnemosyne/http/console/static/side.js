@@ -9,6 +9,14 @@ import { call } from "./mcp.js";
 import { TagField } from "./tag_field.js";
 import { tagAddress } from "./tags.js";
 import { number } from "./text.js";
+import { askBeforeLeaving } from "./unsaved.js";
+
+// New tags that are not saved, by the id of the memory. They are kept while another page is open.
+const unsaved = new Map();
+
+// Forget the new tags before another person logs in.
+export const clearTags = () => unsaved.clear();
+askBeforeLeaving(() => unsaved.size > 0);
 
 // `problem` is the element that shows why the history could not be loaded.
 export function Side({ id, may, memory, history, problem }) {
@@ -21,26 +29,28 @@ export function Side({ id, may, memory, history, problem }) {
 }
 
 function TagSection({ id, may, memory }) {
-  const [isAdding, setIsAdding] = useState(false);
+  const [isAdding, setIsAdding] = useState(unsaved.has(id));
   const { tags } = memory;
   const list = useRef(null);
   const next = useRef(null); // index of the button that gets the focus when the element with the focus is removed
-  const close = (place = Infinity) => {
-    next.current = place;
+  const close = () => {
+    next.current = Infinity;
+    unsaved.delete(id);
     setIsAdding(false);
   };
   const changing = useChange("Tags", async (change, place) => {
     await call("update_memory", { id, ...change }); // the other tags may have changed in the meantime
     forgetLists(id);
-    close(place);
+    next.current = place ?? null;
+    if (change.add_tags && change.add_tags === unsaved.get(id)) close(); // else the person has typed in the meantime
   });
   useLayoutEffect(() => {
     const { activeElement } = document;
     // The person has moved the focus, so a later change of the tags must not move it back.
     if (activeElement !== document.body && !list.current?.contains(activeElement)) next.current = null;
-    if (next.current === null || isAdding || activeElement !== document.body) return;
+    if (next.current === null || activeElement !== document.body) return;
     const buttons = list.current.querySelectorAll("button");
-    buttons[Math.min(next.current, buttons.length - 1)].focus();
+    buttons[Math.min(next.current, buttons.length - 1)]?.focus();
     next.current = null;
   }, [memory, isAdding]);
   const mayChange = may.has("update_memory");
@@ -51,22 +61,27 @@ function TagSection({ id, may, memory }) {
         onClick=${() => changing.run({ remove_tags: [tag] }, place)}><${Icon} name="x" small /></button>`}</span>`)}
     ${mayChange && !isAdding && html`<button class="chip" onClick=${() => setIsAdding(true)}><${Icon}
       name="plus" />Tag</button>`}</div>
-    ${isAdding && html`<${NewTags} busy=${changing.busy} may=${may} onClose=${() => close()}
+    ${isAdding && html`<${NewTags} ...${{ id, may }} busy=${changing.busy} onClose=${close}
       onSave=${(additions) => changing.run({ add_tags: additions })} />`}
     <${Problem} error=${changing.error} /></section>`;
 }
 
-function NewTags({ busy, may, onSave, onClose }) {
-  const [tags, setTags] = useState([]);
+function NewTags({ id, busy, may, onSave, onClose }) {
+  const [tags, setTags] = useState(unsaved.get(id) ?? []);
   const field = useRef(null);
-  useEffect(() => field.current.focus(), []);
+  useEffect(() => { if (!tags.length) field.current.focus(); }, []); // else the person has come back to the page
+  const change = (next) => {
+    setTags(next);
+    if (next.length) unsaved.set(id, next);
+    else unsaved.delete(id);
+  };
   const onKeyDown = (event) => {
     if (event.key !== "Escape" || isComposed(event)) return;
     event.preventDefault(); // on a button, Escape would also leave the page
     onClose();
   };
   return html`<div class="stack-s" onKeyDown=${onKeyDown}><label class="sr" for="side-tags">Add tags</label>
-    <${TagField} id="side-tags" tags=${tags} onChange=${setTags} may=${may} inputRef=${field} />
+    <${TagField} id="side-tags" tags=${tags} onChange=${change} may=${may} inputRef=${field} />
     <div class="btns"><${Button} class="btn small" busy=${busy} onClick=${() => tags.length && onSave(tags)}>Save</>
       <${Button} class="btn quiet small" onClick=${onClose}>Cancel</></div></div>`;
 }
