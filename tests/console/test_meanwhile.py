@@ -61,8 +61,11 @@ def test_a_text_is_stored_already_only_if_the_answer_is_about_this_text(
 ) -> None:
     system.remember("The ladle hangs above the sink.")
     browser.open(f"{site}/add")
+    button = find(browser, "button[type=submit]")
+    place = button.rect["y"]
     type_into(browser, "content", "The ladle hangs above the sink.")
     shows(browser, "This is stored already")
+    assert button.rect["y"] == place, "the note does not move the button"
     hold(browser, "similar_memories")
     find(browser, "#content").send_keys(" The pan hangs beside it.")
     wait_until_held(browser)

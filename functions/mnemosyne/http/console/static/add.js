@@ -111,14 +111,15 @@ export function Add({ address, may }) {
           placeholder="What should be remembered? Markdown is fine."
           value=${form.content} onPaste=${onPaste}
           onInput=${(event) => change({ content: event.target.value })}></textarea></div>
-      ${question}${!parts && html`<${Known} ...${{ similar, form, change, may }} />`}
+      ${question}
       <${Labels} ...${{ form, change, may }} />
       <${Problem} error=${storing.error} />
       <div class="btns"><${Button} class="btn main" type="submit" busy=${isBusy}>${parts
           ? `Add ${countMemories(parts.length)}` : "Add"}</>
         <span class="help wide"><kbd>Ctrl</kbd><kbd>Enter</kbd></span><span class="grow"></span>
         <span class="help num">
-          ${number(characters(form.content))} of ${number(MOST_CHARACTERS)} characters</span></div></form>
+          ${number(characters(form.content))} of ${number(MOST_CHARACTERS)} characters</span></div>
+      ${!parts && html`<${Known} ...${{ similar, form, change, may }} />`}</form>
     <${Additions} may=${may} /></div>`;
 }
 
@@ -152,6 +153,8 @@ function startForm({ searchParams }) {
   draft.set({ ...(before ?? EMPTY), ...(content && { content, replaces: "" }), ...(replaces && { replaces }) });
 }
 
+// The note appears a moment after the person has stopped typing. It is below the button Add. Above the button, it would
+// move the button just before a click.
 function Known({ similar: { done: similar, error }, form, change, may }) {
   const memory = similar?.same ?? similar?.similar[0];
   const isReplaced = memory?.id === form.replaces;
