@@ -102,3 +102,30 @@ def test_a_choice_in_a_menu_leaves_the_focus_on_its_button(system: DevServer, si
     find(browser, "[aria-label=More]").send_keys(Keys.ENTER)
     find(browser, "//button[normalize-space()='Copy link']").send_keys(Keys.ENTER)
     _wait_for_focus(browser, "More")
+
+
+def test_the_focus_returns_from_the_bar_of_picked_memories_to_the_row(site: str, browser: Chromium) -> None:
+    browser.open(f"{site}/?tags=tea")
+    find(browser, ".row-link")
+    keys(browser, "j", "x")
+    row = focused(browser)
+    find(browser, ".bulk [aria-label='Pick none']").send_keys(Keys.ENTER)
+    wait_until(lambda: focused(browser) == row, "the row has the focus")
+    keys(browser, "x")
+    find(browser, "//div[@class='bulk']/button[normalize-space()='Tag']").send_keys(Keys.ENTER)
+    keys(browser, "tea", Keys.ENTER)
+    find(browser, "dialog .main").send_keys(Keys.ENTER)
+    wait_until(lambda: browser.shows("Tags of 1 memory changed."), "the tag is added")
+    wait_until(lambda: focused(browser) == row, "the row has the focus again")
+
+
+def test_a_closed_dialog_does_not_return_the_focus_to_a_field_that_was_left(site: str, browser: Chromium) -> None:
+    browser.open(f"{site}/?tags=tea")
+    row = find(browser, ".row-link").text
+    find(browser, "#query").send_keys(Keys.ESCAPE)
+    keys(browser, "?")
+    find(browser, "dialog")
+    keys(browser, Keys.ESCAPE)
+    wait_until(lambda: not browser.driver.find_elements(By.CSS_SELECTOR, "dialog"), "the dialog is closed")
+    keys(browser, "j")
+    wait_until(lambda: focused(browser).startswith(row[:10]), "the first row has the focus")

@@ -14,6 +14,7 @@ import { deletedIds } from "./deletions.js";
 import { Heading, Problem } from "./components.js";
 import { forgetFailures, isReachable, loadPerson, person } from "./health.js";
 import { Icons } from "./icons.js";
+import { keepFocus } from "./focus.js";
 import { clearExport } from "./export_run.js";
 import { clearImports } from "./imports.js";
 import { useKeyboard, useKeys } from "./keys.js";
@@ -230,4 +231,5 @@ function App() {
     ${hasHelp && html`<${Help} onClose=${() => setHasHelp(false)} />`}`;
 }
 
+keepFocus();
 render(html`<${App} />`, document.getElementById("app"));
