@@ -122,7 +122,7 @@ def test_an_import_continues_while_other_pages_are_shown_and_can_be_stopped(
     press(browser, "Stop")
     shows(browser, "Stopped.")
     assert browser.driver.execute_script(CLOSE) is False
-    status_text = find(browser, "main section [role=status]").text
+    status_text = find(browser, "main section p .num").text
     stored_count = int(status_text.removeprefix("Stopped. ").split(" of ")[0].replace(",", ""))
     assert 0 < stored_count < 20_000
     shows(browser, f"{stored_count:,} stored")

@@ -39,7 +39,7 @@ export function Activity({ address, may }) {
       ${pages.isLoading && html`<${Loading} />`}
       ${pages.items.length > 0 && html`<${Requests} requests=${pages.items}
         ...${{ may, redriving, picks }} />`}
-      ${pages.isEmpty && html`<p class="pad soft">
+      ${pages.isEmpty && html`<p class="pad soft" role="status">
         ${state ? "No requests in this state." : "No requests yet."}</p>`}</div>
     <${More} pages=${pages} />
     ${isReady.current && may.has("list_dead_letters") && html`<${DeadLetters} key=${changes} may=${may}

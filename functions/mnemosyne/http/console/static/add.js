@@ -245,8 +245,8 @@ function Additions({ may }) {
     memory or several.${mayImport(may) && html` A file goes to <a href="/import">Import</a>, or drop it here.`}</p>`;
   if (!entries.length) return html`<aside class="side" aria-label="Files">${help}</aside>`;
   return html`<aside class="side" aria-label="Added just now"><section><h2>Added just now</h2>
-    <ul class="panel" role="status">${entries.map((entry) => html`<${Entry} key=${entry.id} entry=${entry}
-      may=${may} />`)}</ul></section>${help}</aside>`;
+    <div role="status" aria-atomic="false"><ul class="panel">${entries.map((entry) => html`<${Entry} key=${entry.id}
+      entry=${entry} may=${may} />`)}</ul></div></section>${help}</aside>`;
 }
 
 function Entry({ entry, may }) {

@@ -141,9 +141,9 @@ function Preview({ preview, more, onForget }) {
   </section>`;
 }
 
-const Progress = ({ state }) => html`<p role="status" class="small">
-  ${countMemories(state.memories - state.left)} forgotten, ${number(state.left)} left … To go on after the tab was
-  closed:${" "}<${Command} name="forget" option="--continue " id=${state.forgetting_id} /></p>`;
+const Progress = ({ state }) => html`<p class="small"><span role="status">
+  ${countMemories(state.memories - state.left)} forgotten, ${number(state.left)} left …</span> To go on after the
+  tab was closed:${" "}<${Command} name="forget" option="--continue " id=${state.forgetting_id} /></p>`;
 
 const Question = ({ count, onClose, onYes }) => html`<${Dialog} title=${`Forget ${countMemories(count)}?`}
   onClose=${onClose}

@@ -239,8 +239,8 @@ function ListHead({ form, facets, selection, fresh, pages }) {
   return html`<div class="list-head"><span class="grow" role="status">
       ${count === undefined ? "" : html`<strong class="num">${number(count)}</strong>
         ${countMemories(count).replace(number(count), "")}`}</span>
-    ${fresh.count > 0 && html`<${Button} class="btn small" icon="up" onClick=${fresh.show}>
-      ${number(fresh.count)} new</>`}
+    <span role="status">${fresh.count > 0 && html`<${Button} class="btn small" icon="up" onClick=${fresh.show}>
+      ${number(fresh.count)} new</>`}</span>
     <${Button} class="btn quiet small" icon="check" aria-pressed=${String(selection.isPicking)}
       onClick=${() => selection.setIsPicking(!selection.isPicking)}>Pick</>
     <${Button} class="btn quiet small" icon="sort"

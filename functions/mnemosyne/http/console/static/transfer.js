@@ -83,7 +83,8 @@ function FullEntry({ entry }) {
         ${total > 0 && countMemories(total)}</span></div>${buttons}</div>
     <div class="pad stack"><div class="stack-s">
       <progress max=${total || 1} value=${done} aria-label=${`Progress of ${name}`}></progress>
-      <p class="btns small"><span class="num" role="status">${entry.state} ${number(done)} of ${number(total)}</span>
+      <p class="btns small"><span class="num"><span role="status">${entry.state}</span>${" "}
+          ${number(done)} of ${number(total)}</span>
         <span class="grow"></span><span class="soft">${isRunning && timeLeft(entry)}</span></p></div>
     <${Counts} lines=${lines} /><${Problem} error=${entry.error} />
     <${Failures} name=${name} lines=${lines} />
@@ -152,7 +153,7 @@ function Export() {
       ${busy && html`<${Button} icon="stop" onClick=${stopExport}>Stop</>`}
       <${Button} class="btn main" icon="download" busy=${busy} onClick=${() => startExport(format, total)}>
         ${total === undefined ? "Export" : `Export ${countMemories(total)}`}</></div>
-    ${(busy || done) && html`<p role="status" class="small">
-      ${countMemories(written)}${done && ": the file was saved"}</p>`}
+    ${(busy || done) && html`<p class="small">${countMemories(written)}<span role="status">
+      ${done && ": the file was saved"}</span></p>`}
     <${Problem} error=${error} /></section>`;
 }
