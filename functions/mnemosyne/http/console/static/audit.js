@@ -77,7 +77,7 @@ function Event({ event, filters, may }) {
     <td class="sub wide from" title=${client}>${client === who ? "" : client}</td>
     <td class="num sub"><${Time} at=${at} /></td>
     <td><${State} state=${STATES[outcome] ?? "failed"}>${outcomeName(outcome)}</></td>
-    <td class="num sub wide">${count > 0 && number(count)}</td>
+    <td class="num sub wide">${count > 0 && html`<span class="phone">Count: </span>${number(count)}`}</td>
     <td class="sub"><${Ids} event=${event} may=${may} /></td></tr>`;
 }
 

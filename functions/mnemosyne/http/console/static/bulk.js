@@ -32,20 +32,19 @@ async function exportMemories(ids) {
 }
 
 // The bar at the foot of the page: the number of picked items, actions, and a button that clears the selection.
-export const Bar = ({ name, count, onClear, children }) => html`<div class="bulk" role="toolbar" aria-label=${name}>
+export const Bar = ({ name, count, onClear, children }) => html`<div class="bulk" role="group" aria-label=${name}>
   <span class="count">${count} picked</span>${children}
   <button onClick=${onClear} aria-label="Pick none"><${Icon} name="x" small /></button></div>`;
 
-export const BarAction = ({ icon, name, onClick, kind = "" }) =>
-  html`<button class=${kind} onClick=${onClick}><${Icon} name=${icon} small />${name}</button>`;
+export const BarAction = ({ icon, name, onClick }) =>
+  html`<button onClick=${onClick}><${Icon} name=${icon} small />${name}</button>`;
 
 export function BulkBar({ memories, may, onTag, onDelete, onClear }) {
   const ids = memories.map(({ id }) => id);
-  const action = (tool, icon, name, onClick, kind = "") => may.has(tool) && html`
-    <${BarAction} ...${{ icon, name, onClick, kind }} />`;
+  const action = (tool, icon, name, onClick) => may.has(tool) && html`<${BarAction} ...${{ icon, name, onClick }} />`;
   return html`<${Bar} name="Actions on the picked memories" count=${memories.length} onClear=${onClear}>
     ${action("update_memory", "tag", "Tag", onTag)}
-    ${action("export_memories", "download", "Export", () => exportMemories(ids), "wide")}
+    ${action("export_memories", "download", "Export", () => exportMemories(ids))}
     ${action("delete_memory", "trash", "Delete", onDelete)}</>`;
 }
 

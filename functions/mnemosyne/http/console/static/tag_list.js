@@ -76,7 +76,7 @@ export function TagList({ may }) {
 // The bar of actions on picked tags.
 function usePicksBar(picks, { clear, merge }) {
   useEffect(() => {
-    bulkBar.set(picks.length ? html`<div class="bulk" role="toolbar" aria-label="Actions on the picked tags">
+    bulkBar.set(picks.length ? html`<div class="bulk" role="group" aria-label="Actions on the picked tags">
       <span class="count">${picks.length} picked</span>
       ${picks.length > 1 && html`<button onClick=${merge}>Merge …</button>`}
       <button onClick=${clear}>Pick none</button></div>` : null);
