@@ -171,7 +171,7 @@ const Similar = ({ memory, isSame, isReplaced, change, may }) => html`<${Note} k
   role="status"><div class="stack-s">
     <p><strong>${isSame ? "This is stored already" : "Similar memory"}</strong>${" "}
       <span class="soft">· <${Time} at=${memory.timestamp} /></span></p>
-    <p dir="auto">${memory.title}</p>
+    <p dir="auto" lang="">${memory.title}</p>
     <p class="btns"><a class="btn small" href=${`/memories/${memory.id}`}>Open it</a>
       ${!isSame && may.has("update_memory") && html`<${Button} class="btn small" aria-pressed=${String(isReplaced)}
         onClick=${() => change({ replaces: isReplaced ? "" : memory.id })}>Replace it with this</>`}</p></div></>`;
@@ -265,7 +265,7 @@ function Entry({ entry, may }) {
   const isStored = state === "stored";
   const queued = may.has("ingest_status") ? "Waiting to be stored" : "Sent to be stored";
   return html`<li class="pad stack-s"><${State} state=${state}>${state === "queued" ? queued : null}</>
-    <p class="small" dir="auto">${shorten(plain(content), 120)}</p>
+    <p class="small" dir="auto" lang="">${shorten(plain(content), 120)}</p>
     ${error && html`<p class="small wrong">${error}</p>`}
     <p class="small btns">${memory && may.has("get_memory") && html`<a href=${`/memories/${memory}`}>
       ${isStored ? "Open" : "Open the existing memory"}</a>`}

@@ -41,7 +41,7 @@ function Parts({ parts, onOne }) {
   const more = parts.length - MOST_SHOWN;
   return html`<section class="panel pad stack-s" aria-labelledby="parts"><h2 id="parts">
       ${countMemories(parts.length)}</h2>
-    <ol class="parts small">${parts.slice(0, MOST_SHOWN).map((part) => html`<li dir="auto">
+    <ol class="parts small">${parts.slice(0, MOST_SHOWN).map((part) => html`<li dir="auto" lang="">
       ${shorten(plain(part), MOST_CHARACTERS)}</li>`)}</ol>
     ${more > 0 && html`<p class="help">and ${number(more)} more</p>`}
     <p class="help">They get the same tags, time, session and metadata.</p>

@@ -90,7 +90,7 @@ export function Loading({ rows = 6 }) {
 // Stored text on one line that ends with a whole word. Text in backticks is marked as code.
 export function Line({ title, text, badge = null, class: kind = "" }) {
   const line = useCutLine();
-  return html`<span class=${`line ${kind}`} ref=${line}><span class="fit" dir="auto">
+  return html`<span class=${`line ${kind}`} ref=${line}><span class="fit" dir="auto" lang="">
     ${title && html`<b>${title}</b>${" "}`}
     ${text && html`<span class=${title ? "rest" : ""}>${withCode(text)}</span>`}
     ${badge && html`<span class="badge">${badge}</span>`}</span></span>`;

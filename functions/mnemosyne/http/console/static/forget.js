@@ -131,7 +131,7 @@ function Preview({ preview, more, onForget }) {
     ${holds.map(({ id, reason }) => html`<${Note} key=${id} kind="warn"><p>A legal hold keeps some of these
       memories, so none can be forgotten: ${reason}</p></>`)}
     <ul class="panel flush plain">${listed.map(({ id, timestamp, beginning }) => html`<li key=${id} class="pad small">
-      <a href=${`/memories/${id}`} dir="auto">${beginning}</a> <${Time} class="soft" at=${timestamp}
+      <a href=${`/memories/${id}`} dir="auto" lang="">${beginning}</a> <${Time} class="soft" at=${timestamp}
         name=${dayAndTime} /></li>`)}</ul>
     ${next && html`<p><${Button} busy=${more.busy} onClick=${more.run}>Show more</></p>`}
     ${!holds.length && html`<p><${Button} class="btn danger" icon="trash"

@@ -13,7 +13,7 @@ const MOST_TAGS = 4;
 
 function Passage({ segments, kind }) {
   const line = useCutLine();
-  return html`<span class=${`${kind} line`} ref=${line}><span class="fit" dir="auto">
+  return html`<span class=${`${kind} line`} ref=${line}><span class="fit" dir="auto" lang="">
     <${Marked} segments=${segments} /></span></span>`;
 }
 
@@ -41,7 +41,7 @@ function Hit({ memory, row, answer, scales }) {
   const note = memory.superseded_by ? "replaced" : expiryText(memory.expires_at);
   const badge = note && html`<span class="badge">${note}</span>`;
   const link = heading
-    ? html`<a class="row-link hit-title" href=${address} onFocus=${row.onFocus} dir="auto"><${Marked}
+    ? html`<a class="row-link hit-title" href=${address} onFocus=${row.onFocus} dir="auto" lang=""><${Marked}
       segments=${heading} />
         ${badge}</a><${Passage} segments=${passage} kind="passage" />`
     : html`<a class="row-link" href=${address} onFocus=${row.onFocus}><${Passage} segments=${passage}

@@ -163,7 +163,8 @@ function render(node, key, rest = {}) {
     return h("a", { key, href, title: href, rel: "noreferrer noopener", target: "_blank" }, ...inner);
   }
   if (tag === "pre") {
-    return h("pre", { key, tabIndex: 0, "aria-label": language ? `Code, ${language}` : "Code", ...rest }, ...inner);
+    const name = language ? `Code, ${language}` : "Code";
+    return h("pre", { key, tabIndex: 0, role: "group", "aria-label": name, ...rest }, ...inner);
   }
   return h(tag, { key, ...(start && { start }), ...rest }, ...inner);
 }

@@ -109,7 +109,8 @@ function Rail({ form, counting }) {
   return html`<aside class="rail" aria-label="Tags"><h2>Tags <a
     href="/tags">All ${total >= FACETS ? "" : number(total)}</a></h2>
     <ul class="facet">${facets.tags.slice(0, RAIL_TAGS).map(({ tag, memories }) => html`<li key=${tag}>
-      <a href=${addressOf(toggleTag(form, tag))} aria-current=${on.includes(tag) ? "true" : null}><span>${tag}</span>
+      <a href=${addressOf(toggleTag(form, tag))} aria-current=${on.includes(tag) ? "true" : null}>
+        <span dir="auto" lang="">${tag}</span>
         <span class="num">${number(memories)}</span></a></li>`)}</ul></aside>`;
 }
 

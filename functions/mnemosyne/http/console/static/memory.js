@@ -152,7 +152,7 @@ function Head({ memory, history, ratings, may }) {
   const back = may.has("update_memory") && html`<${Button} class="btn small"
     onClick=${() => bringBack([memory.id], call)}>Bring it back</>`;
   return html`<header class="sheet-head"><div class="grow">
-    <${Heading} id="title" class=${isGiven === false ? "sr" : ""} dir="auto">${title}</>
+    <${Heading} id="title" class=${isGiven === false ? "sr" : ""} dir="auto" lang="">${title}</>
     <p class="meta"><${Time} at=${memory.timestamp} />
       ${ratings.helped > 0 && html`<span class="badge good"><${Icon} name="up" small />
         ${timesText("Helped", ratings.helped)}</span>`}
@@ -179,10 +179,10 @@ export function timesText(word, count) {
 function Content({ memory, isSource }) {
   const place = useRef(null);
   if (isSource) {
-    return html`<pre class="read source" tabindex="0" aria-label="Source" dir="auto" ref=${place}>
+    return html`<pre class="read source" tabindex="0" role="group" aria-label="Source" dir="auto" lang="" ref=${place}>
       ${memory.content}</pre>`;
   }
-  return html`<div class="read" ref=${place}>${renderBlocks(parseMarkdown(bodyOf(memory.content)))}</div>`;
+  return html`<div class="read" lang="" ref=${place}>${renderBlocks(parseMarkdown(bodyOf(memory.content)))}</div>`;
 }
 
 function View({ isSource, onChange }) {

@@ -47,8 +47,10 @@ export function Replace({ memory, onClose }) {
       <input type="search" aria-label="Which memory is current?" placeholder="Which memory is current?" autofocus
         value=${query} onInput=${(event) => setQuery(event.target.value)} /></form>
     ${searching.done && html`<${Options} memories=${searching.done} ...${{ successor, setSuccessor }} />`}
-    ${successor && html`<div class="swap"><div><span class="label">Will be replaced</span>${textOf(memory)}</div>
-      <${Icon} name="arrow" /><div><span class="label">Current from now on</span>${textOf(successor)}</div></div>`}
+    ${successor && html`<div class="swap"><div><span class="label">Will be replaced</span><p dir="auto" lang="">${
+      textOf(memory)}</p></div>
+      <${Icon} name="arrow" /><div><span class="label">Current from now on</span><p dir="auto"
+        lang="">${textOf(successor)}</p></div></div>`}
     <p class="help">The replaced memory stays readable under History.</p>
     <${Problem} error=${searching.error ?? replacing.error} /></>`;
 }

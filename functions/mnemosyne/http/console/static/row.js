@@ -27,7 +27,7 @@ export function RowTags({ tags = [], most = MOST_TAGS }) {
   if (!tags.length) return html`<span></span>`;
   const rest = tags.slice(most);
   return html`<span class="tags">${tags.slice(0, most).map((tag) => html`
-    <a class="tag" href=${tagAddress(tag)}><span>${tag}</span></a>`)}
+    <a class="tag" href=${tagAddress(tag)}><span dir="auto" lang="">${tag}</span></a>`)}
     ${rest.length > 0 && html`<span class="tag more" title=${rest.join(", ")}>
       <span>+${rest.length}<span class="sr"> more tags</span></span></span>`}</span>`;
 }

@@ -57,7 +57,7 @@ function TagSection({ id, may, memory }) {
   if (!mayChange && !tags.length) return null;
   return html`<section><h2>Tags</h2><div class="tags tags-l" ref=${list}>${tags.map((tag, place) => html`<span
       class="tag" key=${tag}>
-      <a href=${tagAddress(tag)}>${tag}</a>${mayChange && html`<button aria-label=${`Remove ${tag}`}
+      <a href=${tagAddress(tag)} dir="auto" lang="">${tag}</a>${mayChange && html`<button aria-label=${`Remove ${tag}`}
         onClick=${() => changing.run({ remove_tags: [tag] }, place)}><${Icon} name="x" small /></button>`}</span>`)}
     ${mayChange && !isAdding && html`<button class="chip" onClick=${() => setIsAdding(true)}><${Icon}
       name="plus" />Tag</button>`}</div>
@@ -89,7 +89,7 @@ function NewTags({ id, busy, may, onSave, onClose }) {
 function Session({ memory }) {
   const around = memory.session_memories;
   if (!around || around.count < 2) return null;
-  const item = ({ id, timestamp, title }) => html`<li key=${id}><a href=${`/memories/${id}`} dir="auto">
+  const item = ({ id, timestamp, title }) => html`<li key=${id}><a href=${`/memories/${id}`} dir="auto" lang="">
     ${title || "Untitled"}</a>
     <${Time} at=${timestamp} name=${rowDate} class="faint num" /></li>`;
   return html`<section><h2>In the same session</h2><ol class="around">${around.before.map(item)}
@@ -100,7 +100,8 @@ function Session({ memory }) {
       All ${number(around.count)} of this session</a></p></section>`;
 }
 
-const Link = ({ memory }) => html`<a href=${`/memories/${memory.id}`} dir="auto">${memory.title || "Untitled"}</a>${" "}
+const Link = ({ memory }) => html`<a href=${`/memories/${memory.id}`} dir="auto" lang="">
+    ${memory.title || "Untitled"}</a>${" "}
   <span class="faint">of <${Time} at=${memory.timestamp} name=${momentName} /></span>`;
 
 const LISTS = {

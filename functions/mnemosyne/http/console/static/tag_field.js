@@ -79,7 +79,7 @@ export function TagField({ id, tags, onChange, may, inputRef = null, autofocus =
     },
   });
   return html`<div class="tokens">
-    ${tags.map((tag) => html`<span class="tag" key=${tag}><span>${tag}</span>
+    ${tags.map((tag) => html`<span class="tag" key=${tag}><span dir="auto" lang="">${tag}</span>
       <button type="button" aria-label=${`Remove ${tag}`} onClick=${() => remove(tag)}><${Icon}
         name="x" small /></button>
     </span>`)}

@@ -92,7 +92,7 @@ function Table({ tags, picks, toggle, mayChange, setOpen }) {
       <tr key=${tag} class=${picks.includes(tag) ? "picked" : ""}>
         <td>${mayChange && html`<label class="btns"><input type="checkbox" aria-label=${`Pick ${tag}`}
           checked=${picks.includes(tag)} onChange=${() => toggle(tag)} /></label>`}</td>
-        <td><a href=${tagAddress(tag)}>${tag}</a></td><td class="num sub">${number(memories)}</td>
+        <td><a href=${tagAddress(tag)} dir="auto" lang="">${tag}</a></td><td class="num sub">${number(memories)}</td>
         <td class="sub wide">${used && html`<${Time} at=${used} name=${dayName} />`}</td>
         <td>${mayChange && html`<span class="btns"><span class="grow"></span>
           <${Button} class="btn quiet small" aria-label=${`Rename ${tag}`}
