@@ -4,6 +4,7 @@ import stylistic from "@stylistic/eslint-plugin";
 import globals from "globals";
 
 const MUTABLE_GLOBAL = "Keep state in an object or pass it as a parameter, so that tests can make their own.";
+const FOCUS_EVENTS = "Write onfocusin and onfocusout. Preact takes other names for events that do not exist.";
 
 export default [
   { ignores: ["**/vendor/", "**/node_modules/", "**/.*/", "tests/terraform/"] },
@@ -26,6 +27,7 @@ export default [
       "no-restricted-syntax": [
         "error",
         { selector: "Program > VariableDeclaration[kind='let']", message: MUTABLE_GLOBAL },
+        { selector: "TemplateElement[value.raw=/ onFocus(In|Out)=/]", message: FOCUS_EVENTS },
         { selector: "Program > ExportNamedDeclaration > VariableDeclaration[kind='let']", message: MUTABLE_GLOBAL },
       ],
     },

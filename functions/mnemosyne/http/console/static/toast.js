@@ -49,8 +49,9 @@ export function Toast() {
   if (!toast) return null;
   const hold = () => setIsHeld(true);
   const release = () => setIsHeld(false);
-  return html`<div class="toast" role="status" onPointerEnter=${hold} onPointerLeave=${release} onFocusIn=${hold}
-    onFocusOut=${release}>
+  // Preact converts only the names of events to lower case that have a property, such as `onclick`.
+  return html`<div class="toast" role="status" onPointerEnter=${hold} onPointerLeave=${release} onfocusin=${hold}
+    onfocusout=${release}>
     <span>${toast.text}</span>
     ${toast.onAction && html`<button onClick=${toast.act}>${toast.action}</button>`}</div>`;
 }
