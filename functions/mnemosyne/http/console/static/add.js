@@ -100,14 +100,14 @@ export function Add({ address, may }) {
   });
   const submit = (event) => {
     event.preventDefault();
-    if (!isBusy && form.content.trim()) storing.run();
+    if (!isBusy && field.current.reportValidity() && form.content.trim()) storing.run();
   };
   useKeys({ "Ctrl+Enter": submit, Escape: goBack });
   useEffect(() => field.current.focus(), []);
   return html`<div class="page-head"><${Heading}>Add a memory</></div>
     <div class="with-side"><form class="stack" onSubmit=${submit}>
       <div class=${isOver ? "field over" : "field"}><label class="sr" for="content">What should be remembered?</label>
-        <textarea class="input read" id="content" rows="8" dir="auto" ref=${field}
+        <textarea class="input read" id="content" rows="8" dir="auto" required ref=${field}
           placeholder="What should be remembered? Markdown is fine."
           value=${form.content} onPaste=${onPaste}
           onInput=${(event) => change({ content: event.target.value })}></textarea></div>

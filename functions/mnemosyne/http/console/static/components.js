@@ -118,7 +118,7 @@ export function State({ state, children }) {
   return html`<span class=${`state ${kind}`}><${Icon} name=${icon} />${children ?? name}</span>`;
 }
 
-// A menu that closes after a choice, at Escape and at a click elsewhere.
+// A menu that closes after a choice, at Escape, at a click elsewhere and when the focus leaves it.
 export function Menu({ label, summary, kind = "btn icon", up = false, current = false, children }) {
   const menu = useRef(null);
   const close = () => {
@@ -138,7 +138,11 @@ export function Menu({ label, summary, kind = "btn icon", up = false, current = 
     close();
     event.preventDefault();
   };
-  return html`<details class=${up ? "menu up" : "menu"} ref=${menu} onKeyDown=${onKeyDown}>
+  const onFocusOut = ({ relatedTarget }) => {
+    if (relatedTarget && !menu.current.contains(relatedTarget)) menu.current.open = false;
+  };
+  return html`<details class=${up ? "menu up" : "menu"} ref=${menu} onKeyDown=${onKeyDown}
+    onfocusout=${onFocusOut}>
     <summary class=${kind} aria-label=${label} aria-current=${current ? "page" : null}>${summary}</summary>
     <div class="menu-list">${children}</div></details>`;
 }
@@ -154,12 +158,16 @@ export function Dialog({ title, onClose, children, action = null, change = null 
     return () => current.close();
   }, []);
   useEffect(() => { if (change?.done) onClose(); }, [change?.done]);
-  const onPointerDown = (event) => event.target === dialog.current && onClose();
+  // A click outside of the dialog closes it. A press alone does not, so that a person can move the pointer back.
+  // Selecting a text of the dialog with the pointer does not close it either, wherever the selection ends.
+  const isOutside = useRef(false);
+  const onPointerDown = ({ target }) => { isOutside.current = target === dialog.current; };
+  const onClick = ({ target }) => isOutside.current && target === dialog.current && onClose();
   // In an input method, for example for Japanese, Escape ends the composition of a word. It must not also close the
   // dialog.
   const onKeyDown = (event) => event.key === "Escape" && isComposed(event) && event.preventDefault();
   return html`<dialog ref=${dialog} aria-labelledby="dialog-name" onCancel=${onClose} onKeyDown=${onKeyDown}
-    onPointerDown=${onPointerDown}>
+    onPointerDown=${onPointerDown} onClick=${onClick}>
     <div class="dialog-head"><h2 id="dialog-name">${title}</h2>
       <${IconButton} name="x" label="Close" size="" onClick=${onClose} /></div>
     <div class="dialog-body">${children}</div>

@@ -97,8 +97,8 @@ function First() {
     event.key === "Enter" && (event.ctrlKey || event.metaKey) && !isComposed(event) && submit(event);
   return html`<div class="stack"><h2>Or write the first one</h2><form class="stack" onSubmit=${submit}>
     <label class="sr" for="first">What should be remembered?</label>
-    <textarea class="input" id="first" rows="2" dir="auto" placeholder="I take my tea without milk." value=${text}
-      onInput=${(event) => setText(event.target.value)} onKeyDown=${onKeyDown}></textarea>
+    <textarea class="input" id="first" rows="2" dir="auto" required placeholder="I take my tea without milk."
+      value=${text} onInput=${(event) => setText(event.target.value)} onKeyDown=${onKeyDown}></textarea>
     <div class="btns"><${Button} class="btn main" type="submit" busy=${storing.busy}>Add</>
       <span class="help wide"><kbd>Ctrl</kbd><kbd>Enter</kbd></span></div><${Problem}
         error=${storing.error} /></form></div>`;

@@ -115,9 +115,8 @@ function Months({ timeline }) {
   const most = Math.max(...buckets.map(({ memories }) => memories), 1);
   const marks = axisMarks(most);
   const y = (count) => CHART_HEIGHT * (1 - count / marks[0]);
-  const [first, last] = [buckets[0], buckets.at(-1)]
-    .map(({ time, memories }) => `${countMemories(memories)} in ${bucketLabel(time, "month")}`);
-  const label = `Memories by month, from ${first} to ${last}`;
+  const texts = buckets.map(({ time, memories }) => `${number(memories)} in ${bucketLabel(time, "month")}`);
+  const label = `Memories by month: ${texts.join(", ")}`;
   const step = 1200 / MONTHS;
   const width = step * 0.68;
   const short = new Intl.DateTimeFormat(undefined, { month: "short" });

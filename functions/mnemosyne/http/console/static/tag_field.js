@@ -72,7 +72,7 @@ export function TagField({ id, tags, onChange, may, inputRef = null, autofocus =
   };
   const remove = (tag) => onChange(tags.filter((other) => other !== tag));
   const onKeyDown = (event) => handleKey(event, {
-    text, tags, options, index, setIndex, take, setIsOpen, isOpen,
+    text, tags, options, index, setIndex, take, setIsOpen, isOpen, open: () => write(text),
     edit: () => {
       write(tags.at(-1));
       onChange(tags.slice(0, -1));
@@ -100,13 +100,14 @@ export function TagField({ id, tags, onChange, may, inputRef = null, autofocus =
         ${memories !== undefined && html`<span class="faint num">${number(memories)}</span>`}</li>`)}</ul></div>`;
 }
 
-function handleKey(event, { text, tags, options, index, setIndex, take, setIsOpen, isOpen, edit }) {
+function handleKey(event, { text, tags, options, index, setIndex, take, setIsOpen, isOpen, open, edit }) {
   const { key, target } = event;
   const isSave = key === "Enter" && (event.ctrlKey || event.metaKey) && text.trim();
   if (isComposed(event) || ((event.ctrlKey || event.metaKey) && !isSave)) return;
   if (key === "ArrowDown" || key === "ArrowUp") {
     const step = key === "ArrowDown" ? 1 : -1;
     if (options.length) setIndex((index + step + options.length) % options.length);
+    else open();
   } else if (isSave) {
     take(text);
     setTimeout(() => target.dispatchEvent(new KeyboardEvent("keydown", event))); // after the form has got the tag
