@@ -156,6 +156,8 @@ def test_each_result_has_its_confidence_in_words(
     _open(browser, host, "memory_search", query=query)
     _says(browser, label)
     assert ("Nothing close was found" in browser.text) is noted
+    said = browser.driver.execute_script("return document.querySelector('[role=status]').textContent")
+    assert said == browser.driver.find_element(By.TAG_NAME, "h1").text, "a screen reader says the title, and no texts"
 
 
 def test_a_single_memory_is_shown_completely(system: DevServer, host: str, browser: Chromium, picture: Keep) -> None:

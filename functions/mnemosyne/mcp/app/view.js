@@ -7,6 +7,7 @@ const MOST_HEIGHT = 500;
 const MOST_CHARACTERS = 300;
 
 const view = document.getElementById("view");
+const status = document.getElementById("status");
 
 // `requests` has the open requests to the host by id, `first` the search or the memory that the host has sent,
 // `opening` the id of the memory that was opened last and has not arrived, and `height` the height that the host knows.
@@ -32,11 +33,19 @@ const present = (children) => children.filter((child) => ![null, undefined, "", 
 
 function show(title, ...body) {
   state.opening = null; // a memory that was opened earlier, and arrives later, must not replace this view
+  status.textContent = "";
   const heading = element("h1", { textContent: title, tabIndex: -1, dir: "auto" });
   const icon = document.getElementById("icon").content.cloneNode(true);
   view.replaceChildren(element("header", {}, icon, heading), ...present(body));
   sendHeight();
   return heading;
+}
+
+// Let a screen reader say what the view shows. After a click, the heading gets the focus instead. The whole view is not
+// a live region, because a screen reader would then read complete memories.
+function say({ textContent: title }) {
+  const problem = view.querySelector(".problem")?.textContent;
+  status.textContent = problem ? `${title}: ${problem}` : title;
 }
 
 const note = (...children) => element("p", { className: "note" }, ...children);
@@ -76,8 +85,8 @@ function entry(memory) {
   const link = state.mayCall ? element("button", { textContent: title, onclick: () => read(memory.id) }) : title;
   const text = memory.snippet ?? memory.content ?? "";
   return element("li", { className: "hit" },
-    element("h2", { dir: "auto" }, link),
-    text && element("p", { dir: "auto" }, shorten(text)),
+    element("h2", { dir: "auto", lang: "" }, link),
+    text && element("p", { dir: "auto", lang: "" }, shorten(text)),
     summary(memory),
     others("Replaces", memory.supersedes),
     others("Near-duplicates:", memory.near_duplicates));
@@ -91,16 +100,24 @@ function backToFirst(shown) {
   return element("button", { textContent: name, onclick: () => showIt(first).focus() });
 }
 
-function showMemory(memory) {
-  const content = element("pre", { textContent: memory.content, tabIndex: 0, dir: "auto" });
+// A text that scrolls, also by keyboard. The language of stored texts is unknown.
+function scrollable(text) {
+  const content = element("pre", { textContent: text, tabIndex: 0, dir: "auto", lang: "" });
+  content.setAttribute("role", "group");
   content.setAttribute("aria-label", "Content");
-  return show(memory.title || "Untitled",
+  return content;
+}
+
+function showMemory(memory) {
+  const heading = show(memory.title || "Untitled",
     past(memory.as_of),
     summary(memory),
-    content,
+    scrollable(memory.content),
     others("Replaced by", memory.superseded_by && [memory.superseded_by]),
     others("Replaces", memory.supersedes),
     backToFirst(memory));
+  heading.lang = "";
+  return heading;
 }
 
 const showError = (text) => show("Error", element("p", { className: "problem", textContent: text }), backToFirst());
@@ -112,7 +129,7 @@ function showFirst(result) {
   const structured = result?.structuredContent;
   const isShown = !result?.isError && (isList(structured) || structured?.content !== undefined);
   state.first = isShown ? structured : null;
-  showResult(result);
+  say(showResult(result));
 }
 
 function showResult(result = {}) {
@@ -120,7 +137,7 @@ function showResult(result = {}) {
   const structured = result.structuredContent;
   if (isList(structured)) return showList(structured);
   if (structured?.content !== undefined) return showMemory(structured);
-  return show("Memory", element("pre", { textContent: textOf(result) }));
+  return show("Memory", scrollable(textOf(result)));
 }
 
 // Open a memory. Only the memory that was opened last is shown: a slow answer must not replace it.
@@ -149,7 +166,7 @@ function applyContext(context) {
 
 const NOTIFICATIONS = {
   "ui/notifications/tool-result": showFirst,
-  "ui/notifications/tool-cancelled": () => show("The call was cancelled."),
+  "ui/notifications/tool-cancelled": () => say(show("The call was cancelled.")),
   "ui/notifications/host-context-changed": applyContext,
 };
 const REQUESTS = { "ui/resource-teardown": () => ({}), ping: () => ({}) };
@@ -183,4 +200,4 @@ request("ui/initialize", {
   applyContext(host.hostContext);
   notify("ui/notifications/initialized");
   addEventListener("resize", sendHeight);
-}, (error) => showError(error.message));
+}, (error) => say(showError(error.message)));
