@@ -81,8 +81,8 @@ export function Loading({ rows = 6 }) {
     const timer = setTimeout(() => setIsLate(true), WAIT_MS);
     return () => clearTimeout(timer);
   }, []);
-  return html`<div role="status" class="loading"><span class="sr">Loading …</span>
-    ${isLate && html`<div class="rows" aria-hidden="true">
+  return html`<div role="status" class="loading">
+    ${isLate && html`<span class="sr">Loading …</span><div class="rows" aria-hidden="true">
       ${Array.from({ length: rows }, () => html`<div class="row ghost"><span
         class="bone"></span></div>`)}</div>`}</div>`;
 }

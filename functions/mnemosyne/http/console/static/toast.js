@@ -50,7 +50,7 @@ export function Toast() {
   const hold = () => setIsHeld(true);
   const release = () => setIsHeld(false);
   // Preact converts only the names of events to lower case that have a property, such as `onclick`.
-  return html`<div class="toast" role="status" onPointerEnter=${hold} onPointerLeave=${release} onfocusin=${hold}
+  return html`<div class="toast" onPointerEnter=${hold} onPointerLeave=${release} onfocusin=${hold}
     onfocusout=${release}>
     <span>${toast.text}</span>
     ${toast.onAction && html`<button onClick=${toast.act}>${toast.action}</button>`}</div>`;
