@@ -4,7 +4,7 @@ import { forgetLists } from "./address.js";
 import { Button, Dialog, Icon, Problem, save, useChange } from "./components.js";
 import { call, client } from "./mcp.js";
 import { TagField } from "./tag_field.js";
-import { memories as countMemories } from "./text.js";
+import { memories as countMemories, number } from "./text.js";
 import { showToast } from "./toast.js";
 
 const MOST_IDS = 100; // maximum ids of a call
@@ -31,9 +31,12 @@ async function exportMemories(ids) {
   }
 }
 
+// The count as one text, so that a screen reader says the word, too, when the number changes.
+export const pickedText = (count) => `${number(count)} picked`;
+
 // The bar at the foot of the page: the number of picked items, actions, and a button that clears the selection.
 export const Bar = ({ name, count, onClear, children }) => html`<div class="bulk" role="group" aria-label=${name}>
-  <span class="count">${count} picked</span>${children}
+  <span class="count">${pickedText(count)}</span>${children}
   <button onClick=${onClear} aria-label="Pick none"><${Icon} name="x" small /></button></div>`;
 
 export const BarAction = ({ icon, name, onClick }) =>

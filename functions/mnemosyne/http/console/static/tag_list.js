@@ -1,6 +1,7 @@
 // Tags: find, rename, merge and delete them over all memories.
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { changes, forgetMemories } from "./address.js";
+import { pickedText } from "./bulk.js";
 import {
   Button, Dialog, Heading, IconButton, Loading, LoadProblem, Note, Problem, Time, useAction, useChange,
 } from "./components.js";
@@ -77,7 +78,7 @@ export function TagList({ may }) {
 function usePicksBar(picks, { clear, merge }) {
   useEffect(() => {
     bulkBar.set(picks.length ? html`<div class="bulk" role="group" aria-label="Actions on the picked tags">
-      <span class="count">${picks.length} picked</span>
+      <span class="count">${pickedText(picks.length)}</span>
       ${picks.length > 1 && html`<button onClick=${merge}>Merge …</button>`}
       <button onClick=${clear}>Pick none</button></div>` : null);
   });
