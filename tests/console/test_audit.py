@@ -12,7 +12,7 @@ def _rows(browser: Chromium) -> list[list[str]]:
     """Return the texts of the table's cells, read in one step."""
     rows: list[list[str]] = browser.driver.execute_script(
         "return [...document.querySelectorAll('main tbody tr')].map((row) =>"
-        " [...row.cells].map((cell) => cell.textContent.trim()))"
+        " [...row.cells].map((cell) => cell.innerText.trim()))"
     )
     return rows
 

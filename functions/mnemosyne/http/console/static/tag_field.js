@@ -103,6 +103,7 @@ export function TagField({ id, tags, onChange, may, inputRef = null, autofocus =
 function handleKey(event, { text, tags, options, index, setIndex, take, setIsOpen, isOpen, open, edit }) {
   const { key, target } = event;
   const isSave = key === "Enter" && (event.ctrlKey || event.metaKey) && text.trim();
+  if (isComposed(event) && key === "Enter") event.preventDefault(); // the browser would submit the form
   if (isComposed(event) || ((event.ctrlKey || event.metaKey) && !isSave)) return;
   if (key === "ArrowDown" || key === "ArrowUp") {
     const step = key === "ArrowDown" ? 1 : -1;
