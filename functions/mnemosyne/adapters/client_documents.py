@@ -1,6 +1,8 @@
 """Fetch Client ID Metadata Documents from public addresses only.
 
-https://datatracker.ietf.org/doc/draft-ietf-oauth-client-id-metadata-document/, section on security considerations.
+Such a document describes an OAuth client, and the client's id is the URL of the document. Anybody can send such a URL,
+so the fetches are restricted as the section on security considerations demands:
+https://datatracker.ietf.org/doc/draft-ietf-oauth-client-id-metadata-document/.
 """
 
 import asyncio
@@ -68,8 +70,8 @@ SECONDS = 3.0
 AT_ONCE = 256
 """Maximum number of concurrent fetches. Each fetch needs a socket but no thread."""
 AT_ONCE_OF_NETWORK, AT_ONCE_OF_LARGE_NETWORK = 4, 16
-"""Maximum number of concurrent fetches for callers of one small network (/64 for IPv6, /32 for IPv4), and of one large
-network (/48, /24)."""
+"""Maximum number of concurrent fetches for the callers in one small network (IPv4 address, IPv6 /64), and for the
+callers in one large network (IPv4 /24, IPv6 /48)."""
 AT_ONCE_OF_HOST = 8
 """Maximum number of concurrent fetches from one host, so that clients cannot attack a host through this server."""
 
@@ -131,7 +133,7 @@ class WebDocuments:
             yield
         finally:
             self._in_flight.subtract([*limits])
-            self._in_flight = +self._in_flight  # without the names of which no fetch runs
+            self._in_flight = +self._in_flight  # remove the names whose count is 0
 
     async def _fetch_document(self, client_id: str, host: str) -> bytes:
         # Connect to the addresses that were checked. If the HTTP client resolved the name again, the name server could

@@ -45,7 +45,8 @@ class CloudStorage:
         # https://github.com/googleapis/python-storage/issues/607.
         reader = blob.open("rb", raw_download=True, chunk_size=READ_BYTES)
         with io.BufferedReader(_Reader(reader, stored_object), READ_BYTES) as stream:
-            # BigQuery compresses an export without adding `.gz` to the names of the objects.
+            # Look at the first bytes of the content, because the name of an object does not always show that the object
+            # is compressed: BigQuery compresses an export without adding `.gz` to the names.
             packed = blob.content_encoding == "gzip" or stream.peek(2).startswith(_GZIP)
             yield OpenObject(stream=stream, size=blob.size, packed=packed, modified=blob.time_created)
 

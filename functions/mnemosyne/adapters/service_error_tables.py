@@ -80,7 +80,7 @@ TOPIC: Final = (
     ),
     Rule(".*", _T, "the topic {topic} did not accept a message"),
 )
-"""Pub/Sub."""
+"""Errors of Pub/Sub, while messages are published."""
 
 BUCKET: Final = (
     Rule(
@@ -101,7 +101,7 @@ BUCKET: Final = (
     Rule("429", _T, "Cloud Storage's quota is exhausted", "request more"),
     Rule(".*", _T, "Cloud Storage does not answer"),
 )
-"""Cloud Storage."""
+"""Errors of Cloud Storage, while objects are read and reports are written."""
 
 DATABASE: Final = (
     Rule(
@@ -176,8 +176,8 @@ DATABASE: Final = (
     Rule("", _T, "the database is not available"),
     Rule(UNREACHABLE, _T, "the database cannot be reached"),
 )
-"""PostgreSQL, by SQLSTATE. If an SQLSTATE has no rule, it is a bug in Mnemosyne, and the queue message that
-caused the error is delivered again."""
+"""Errors of PostgreSQL, by SQLSTATE. An error whose SQLSTATE has no rule is a bug in Mnemosyne. If a queue message has
+caused such an error, the message is delivered again."""
 
 CONNECTOR: Final = (
     Rule(
@@ -195,7 +195,7 @@ CONNECTOR: Final = (
     ),
     Rule(".*", _T, "the database cannot be reached"),
 )
-"""The Cloud SQL Connector, before a connection to PostgreSQL exists."""
+"""Errors of the Cloud SQL Connector, while it opens a connection to PostgreSQL."""
 
 TABLES: Final = {
     "Embedding API": EMBEDDING,

@@ -1,4 +1,4 @@
-"""Translate errors of services by the tables in `service_error_tables`.
+"""Translate errors of services to exceptions of Mnemosyne, by the tables in `service_error_tables`.
 
 Adapters look up an error by its code. Some rules also have a pattern that the service's message must match. The first
 rule that matches decides.
@@ -23,7 +23,7 @@ PRECONDITION: Final = "precondition"
 UNANSWERED: Final = "unanswered"
 """Code of a call that the service may have carried out, although there was no answer."""
 DIMENSION: Final = "dimension"
-"""Code of vectors with a dimension other than requested."""
+"""Code of an answer whose vectors have another dimension than requested."""
 _API_KEY: Final = re.compile(r"\b(?:AIza|AQ\.)[\w-]{8,}|(?<=api_key:)[^\s'\"]+")
 """Pattern of an API key, which is removed from errors. Google quotes the key in some errors, and the sender of a
 request can read its error."""
@@ -66,7 +66,7 @@ class Rule:
     temporary: type[Unavailable] = Unavailable
     """Exception class for an error of the kind TEMPORARY."""
     concerns_all: bool = False
-    """Whether the error certainly concerns all texts. If not, the caller tries another text to find out."""
+    """Whether the error of an embedder concerns every text. If false, the embedder tries another text to find out."""
 
     def matches(self, code: str, message: str) -> bool:
         """Whether the rule matches an error."""

@@ -62,10 +62,11 @@ _BEGIN: Final = """
 SELECT CAST(pg_current_snapshot() AS text) AS snapshot, memories FROM usage_and_quota()
 """
 # Whether memories were stored, deleted or superseded by a publisher since _BEGIN read the state. There are two signs of
-# this. Storing a memory, and deleting memories by source and key, also changes an ingest request. Any other deletion
-# reduces the number of memories. The condition with pg_snapshot_xmax leaves out requests that were restored from a dump
-# of another server. Such requests may have transaction ids that this server has not reached yet, so no snapshot shows
-# them.
+# such a change: an ingest request has changed, or the number of memories has changed. A publisher that stores a memory,
+# or deletes memories by source and key, also changes an ingest request. Every other deletion, for example of an expired
+# memory, reduces the number of memories. The condition with pg_snapshot_xmax leaves out requests that were restored
+# from a dump of another server. Such requests may have transaction ids that this server has not reached yet, so no
+# snapshot shows them.
 _HAS_CHANGED: Final = """
 SELECT memories <> CAST(:memories AS bigint) OR EXISTS (
     SELECT FROM ingest_requests i

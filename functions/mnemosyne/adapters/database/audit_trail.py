@@ -99,7 +99,7 @@ class AuditTrail:
                     with self._pool().connection() as connection:
                         connection.run(RECORD_ACCESSES, events=_to_json(events), used=_to_json(last_used))
                 except ServiceError as exc:
-                    for event in events:  # the events may be recorded, although the answer was lost
+                    for event in events:  # perhaps only the database's answer was lost
                         event["is_repeated"] = True
                     with self._lock:
                         self._last_used = last_used | self._last_used

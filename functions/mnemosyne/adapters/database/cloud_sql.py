@@ -28,16 +28,16 @@ CONNECT_TIMEOUT_SECONDS = 15.0
 """Timeout in seconds of one attempt to open a connection, which includes the certificate, the TLS handshake and the
 log-in."""
 FIRST_CONNECTION_SECONDS = 75.0
-"""Timeout in seconds of all attempts to open the first connection of an instance. Over Direct VPC egress, the first
-connection may take a minute or more (https://cloud.google.com/run/docs/configuring/vpc-direct-vpc). The timeout is
-shorter than the two minutes that a request may take."""
+"""Timeout in seconds of all attempts to open the first connection of a Cloud Run instance. Over Direct VPC egress, the
+first connection may take a minute or more (https://cloud.google.com/run/docs/configuring/vpc-direct-vpc). The timeout
+is shorter than the two minutes that a request may take."""
 PAUSE_SECONDS = 1.0
 STALL_SECONDS = 5.0
 """Timeout in seconds of one read from the socket while a connection is opened."""
 ATTEMPTS = 2
-"""Maximum number of attempts to open a connection. For the first connection of an instance, see
-FIRST_CONNECTION_SECONDS. After a failover, the first attempt may fail with an old address or certificate. Then the
-Connector renews both."""
+"""Maximum number of attempts to open a connection. It does not apply to the first connection of a Cloud Run instance
+(see FIRST_CONNECTION_SECONDS). After a failover, the first attempt may fail with an old address or certificate. Then
+the Connector renews both."""
 LONG_AGO = datetime(1970, 1, 1)  # noqa: DTZ001 - google-auth's times have no zone
 
 

@@ -111,10 +111,10 @@ class ConsoleQueries(NamespaceStore):
         """Mark the words of memories that a search by words would match with the query.
 
         `texts` has a list of texts for each memory. The result has the same form, but each text is replaced by a list
-        of up to three marked copies of the text. In one copy, words such as CamelCase are split. In another copy,
-        compounds such as "Wi-Fi" are marked that match a word of the query, such as "wifi". A copy in which nothing is
-        marked is left out, so the list may be empty. `domain.matches` defines the characters that are put around a
-        marked word.
+        of marked copies of the text. There are up to three copies: the text itself, the text with words such as
+        CamelCase split, and a copy in which only compounds are marked. A compound such as "Wi-Fi" is marked if it
+        matches a word of the query, such as "wifi". A copy in which nothing is marked is left out, so the list of
+        copies may be empty. `domain.matches` defines the characters that are put around a marked word.
         """
         return [*self._call_one(console_queries_sql.MARK_WORDS, query=query, memories=json_text(texts))["marked"]]
 

@@ -41,9 +41,9 @@ FROM fail_dead_letter_again(:namespace, CAST(:letter_id AS uuid), :cause, CAST(:
 #
 # The cause of the dead letter is the error of the last attempt, because this error tells why the requests could not be
 # stored. Pub/Sub reports only that it has delivered the message too often. If :has_latest_error is true, the last
-# attempt is this delivery, and its error is the `error` in :requests. Then the error in the row of a request is
-# replaced, because it may be older: a crash is not recorded as an attempt, and attempts do not change requests that
-# failed before. If :has_latest_error is false, the row of a request keeps its error, if it has one.
+# attempt is this delivery, and `error` in :requests has its error. This error replaces the error in the row of a
+# request, which may be from an earlier attempt: a crash is not recorded as an attempt, and attempts do not change
+# requests that failed before. If :has_latest_error is false, the row of a request keeps its error, if it has one.
 #
 # The column `provenance` of each request names the dead letter by the message id under which the dead letter is stored.
 # This id is longer than the id of the message if another dead letter has the message's id.

@@ -26,8 +26,9 @@ DROPPED_AT_ONCE: Final = 100
 """Maximum number of dead letters that one transaction deletes. The number is low, because a dead letter may have ten
 megabytes."""
 LETTERS_BYTES: Final = 2_000_000_000
-"""Maximum size in bytes of the data of all dead letters of a namespace together. Like the maximum number `unless`, it
-applies only to messages that are stored with `unless`. Two hundred of the largest messages have this size."""
+"""Maximum size in bytes of the data of all dead letters of a namespace together. It applies only to a message for which
+the caller also gives a maximum number of dead letters (`unless`). Two hundred of the largest messages have this
+size."""
 
 
 class DeadLetters(NamespaceStore):

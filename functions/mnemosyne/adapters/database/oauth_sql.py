@@ -18,9 +18,10 @@ UPDATE oauth_clients SET expires_at = greatest(expires_at, now() + CAST(:seconds
 WHERE id = :id
 """
 
-# Store an authorization request. If its :network, or the :large_network that contains this network, has too many
-# requests, evict the oldest requests of the network with too many. A request with a logged-in person is not evicted.
-# With SKIP LOCKED, two concurrent inserts do not wait for each other.
+# Store an authorization request. It comes from :network, which is a part of :large_network. If one of these two
+# networks already has its maximum number of requests, evict the oldest requests of that network. Only requests with the
+# status `started`, in which no person has logged in yet, are counted and evicted. With SKIP LOCKED, two concurrent
+# inserts do not wait for each other.
 BEGIN: Final = """
 WITH of_network AS (
     SELECT cookie_hash FROM oauth_requests

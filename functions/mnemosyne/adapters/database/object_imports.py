@@ -51,9 +51,9 @@ LIMIT CAST(:limit AS integer)
 # was stored before this import started, the state is `duplicate`.
 #
 # If a request failed or was dead-lettered before this import started, its earlier outcome is left out at first, because
-# this import has published the record again, and the new attempt may succeed. If the new attempt is only postponed,
-# updated_at does not change. Therefore the earlier outcome is returned when an hour has passed since the object was
-# read.
+# this import has published the record again, and the new attempt may succeed. But a new attempt that fails for a
+# temporary reason does not change the row of the request, which then keeps the earlier outcome. Therefore the earlier
+# outcome is returned when an hour has passed since the object was read.
 OUTCOMES_OF: Final = """
 WITH import AS (
     SELECT started_at, read_at
@@ -121,7 +121,8 @@ class ObjectImports(NamespaceRows):
     def record(self, progress: ObjectImport, lines: Mapping[str, UUID] | None = None) -> None:
         """Record the progress of an import, and the request id of each line.
 
-        Stored progress that is further ahead is not overwritten.
+        If the database has a more advanced progress, which another delivery of the same notification has recorded, this
+        progress is kept.
         """
         with self._transaction() as connection:
             if lines:

@@ -24,8 +24,9 @@ from mnemosyne.ports.embedder import Embedder
 log = EventLog(__name__)
 
 STRAGGLERS = 50
-"""Maximum number of memories that the switch to the new embeddings still has to embed, while searches wait. If more
-memories have no new embedding, another batch is embedded before the switch is tried again."""
+"""The switch to the new embeddings is made if at most this number of memories have no new embedding. The switch embeds
+these memories itself, and searches may have to wait for it. If more memories have no new embedding, another batch is
+embedded before the switch is tried again."""
 
 _UNDER_WAY: Final = "SELECT next_provider, next_model, next_dimension FROM embedding_space FOR UPDATE"
 _BEGIN: Final = """
@@ -104,7 +105,8 @@ BEGIN
 END
 $$
 """
-# Searches and stores lock the tables in the same order. With different orders, they could deadlock with the switch.
+# The switch locks the tables in the order in which searches and stores lock them. With a different order, the switch
+# could deadlock with a search or a store.
 _LOCK: Final = "LOCK TABLE embedding_space, memories, memory_chunks, memory_chunks_next IN ACCESS EXCLUSIVE MODE"
 _SWITCH: Final = """
 UPDATE embedding_space SET

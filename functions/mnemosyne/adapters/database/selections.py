@@ -1,6 +1,6 @@
-"""Convert selections of memories (by ids or filters), and the requests to compare with a selection, to JSON.
+"""Convert selections to JSON, and requests that SQL functions compare with a selection.
 
-The file db/functions/04_selections.sql describes the JSON of a selection.
+A selection chooses memories by ids or by filters. The file db/functions/04_selections.sql describes its JSON.
 """
 
 from collections.abc import Sequence

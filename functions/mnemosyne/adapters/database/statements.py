@@ -24,7 +24,7 @@ class Row(list[Any]):
         return dict(zip(self._columns, self, strict=True))
 
 
-_parse = cache(pg8000.native.to_statement)  # it takes up to 2 ms, so once for each statement, not for each connection
+_parse = cache(pg8000.native.to_statement)  # otherwise each connection would parse it for up to 2 ms
 
 
 class Statement:

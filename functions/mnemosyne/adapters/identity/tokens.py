@@ -53,7 +53,8 @@ class OidcVerifier:
     signatures of tokens for such a service and removes them. So if `service` is given, a token with a removed signature
     is accepted. Its audience can also be the URL https://SERVICE-HASH-REGION.a.run.app of the service.
 
-    With a `token_type`, tokens of other types, such as ID tokens, are rejected: https://www.rfc-editor.org/rfc/rfc9068#section-4.
+    With a `token_type`, tokens of other types, such as ID tokens, are rejected:
+    https://www.rfc-editor.org/rfc/rfc9068#section-4.
     """
 
     def __init__(self, issuer: str, *audiences: str, service: str = "", token_type: str = "") -> None:
@@ -94,7 +95,8 @@ class OidcVerifier:
             )
         except jwt.PyJWTError as exc:
             log.info("token_refused", error=type(exc).__name__)
-            # PyJWT checks the signature before the expiry.
+            # PyJWT checks the signature before the expiry, so EndedToken is raised only for a token with a valid
+            # signature.
             error = EndedToken if isinstance(exc, jwt.ExpiredSignatureError) else Unauthorized
             raise error("the token is not valid", detail=self._describe_problem(token, exc)) from exc
         return claims
@@ -187,8 +189,9 @@ class _IssuerKeys:
     """Cache of the issuer's keys. One thread fetches them while other threads use the cached keys.
 
     Cached keys are usable for STALE_SECONDS. During this time, a slow or unreachable issuer delays only the thread that
-    fetches the keys, and the verification of tokens with an unknown key, which waits for that thread for up to
-    WAIT_SECONDS. Without usable keys, the verification of every token waits until one thread has tried to fetch them.
+    fetches the keys, and threads that verify a token with an unknown key. Such a thread waits for the fetched keys for
+    up to WAIT_SECONDS. Without usable keys, the verification of every token waits until one thread has tried to fetch
+    them.
     """
 
     def __init__(self, fetch: Callable[[], list[jwt.PyJWK]]) -> None:

@@ -27,7 +27,11 @@ class Beginning(Input):
 
 
 class ExportMemories(Operation, action="export", count_field="memories"):
-    """Read memories with all fields, oldest first. The first page has the field `began` for ExportRecords."""
+    """Read memories with all fields, oldest first, a page at a time.
+
+    The first page also has the field `began`, the state of the namespace before the export. ExportRecords needs this
+    state.
+    """
 
     namespace: Namespace
     after: KeyPosition | None = None
@@ -47,10 +51,10 @@ class ExportMemories(Operation, action="export", count_field="memories"):
 
 
 def _line(memory: ExportedMemory, extras: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the line of a memory. A memory that has the same content as another memory is marked as a repetition.
+    """Return the line of an export file for a memory, with a mark if its content repeats the content of another memory.
 
-    Only a database that was taken over from an earlier server contains repetitions. A repetition is recognised by its
-    stored content hash, which differs from the hash of its content.
+    Only a database that was taken over from an earlier server contains such repetitions. They are recognised by their
+    stored content hash, which differs from the hash of their content.
     """
     is_repetition = content_hash(memory.content, memory.session) != memory.content_hash
     return to_record(memory) | {EXTRAS: {**extras, **({"repetition": True} if is_repetition else {})}}

@@ -63,7 +63,7 @@ class BeginMove(MoveStep, action="reembed_begin"):
 class FillMove(MoveStep, action="reembed_fill"):
     """Compute the new embeddings of at most `limit` memories. Stop early after SECONDS or at an error of the embedder.
 
-    The error of the embedder is raised only if this step has not embedded any memory before it.
+    The error of the embedder is raised only if this step has not embedded any memory before the error.
     """
 
     batch_size: Annotated[int, Field(ge=1, le=1000)] = 100

@@ -29,8 +29,9 @@ def security_headers(*, secure: bool, may_redirect: bool = False) -> dict[str, s
 
     The Content-Security-Policy of such a page has no form-action. Chromium checks form-action for each redirect after a
     form (https://github.com/w3c/webappsec-csp/issues/8), and clients redirect the browser further, to addresses that
-    they do not register. form-action would stop a form that an attacker adds to the page in a client's name or
-    parameters. The templates prevent such forms instead, because they escape all values.
+    they do not register. So form-action would also block the redirects of such clients. Its purpose is to stop a form
+    that an attacker adds to the page in a client's name or parameters. The templates prevent such forms instead,
+    because they escape all values.
 
     There is no Cross-Origin-Opener-Policy: some clients open /authorize in a popup, and the policy would separate the
     popup from the client's page, which then never gets the code.

@@ -18,8 +18,8 @@ https://cloud.google.com/run/docs/known-issues."""
 RETRY_AFTER = {"Retry-After": "10"}
 """Header of a 503: the time in seconds until another check is worthwhile."""
 CANARY_PASSED_SECONDS = 240.0
-"""Seconds for which a passed check is not repeated. Google calls `/canary` from six locations in each period of 300
-seconds."""
+"""Seconds for which a passed check is not repeated. Without this limit, each of Google's calls would run the checks:
+Google calls `/canary` from six locations in each period of 300 seconds."""
 CANARY_FAILED_SECONDS = 20.0
 
 

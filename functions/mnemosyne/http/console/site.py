@@ -31,7 +31,7 @@ PAGES = {
 FILES = "/console/{digest}/{name:path}"
 YEAR = 31_536_000
 _CLASSIC = frozenset({"theme.js", "callback.js"})
-"""Scripts that are not modules, and which the page therefore does not import."""
+"""Scripts that are not modules. The page's list of modules therefore leaves them out."""
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".txt": "text/plain"}
 
 
@@ -94,8 +94,8 @@ async def _without_slash(request: Request) -> Response:
 def _page(name: str) -> bytes:
     """Return an HTML file with the URLs of the files that it loads.
 
-    The page names all modules, so that the browser loads them at once. Otherwise each level of imports would wait for
-    the previous level.
+    The page lists all modules, so that the browser loads all of them at once. Otherwise the browser would load the
+    imports of a module only after it has loaded this module.
     """
     modules = (file for file in sorted(files()) if file.endswith(".js") and file not in _CLASSIC)
     links = "\n".join(f'<link rel="modulepreload" href="/console/DIGEST/{file}">' for file in modules)

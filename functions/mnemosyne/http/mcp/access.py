@@ -41,7 +41,8 @@ LOOKUPS_PER_NETWORK = 2
 """Maximum number of credentials from one IPv4 address or IPv6 /64 that are verified at a time."""
 VALID_CREDENTIALS = 10_000
 VALID_SECONDS = 3600.0
-"""Seconds after a successful check of a credential in which the limit on rejected credentials does not apply to it."""
+"""Seconds for which a credential counts as recently valid after a successful check. During this time, the limit on
+rejected credentials does not apply to this credential."""
 REJECTED_PER_MINUTE = 30
 """Maximum number of rejected credentials per minute from one network. Further unknown credentials get 429."""
 CHALLENGE_SCOPES = f"{Scope.READ} {Scope.WRITE}"
@@ -83,7 +84,8 @@ class Access:
         try:
             return self._cached_principal(headers) or await self._look_up(headers, address)
         except Unauthorized as exc:
-            # A token that was valid earlier is not a guess, so it does not count towards the limit.
+            # EndedToken means that the token was valid earlier. Such a token is not a guess, so it does not count
+            # towards the limit on rejected credentials.
             credential = None if isinstance(exc, EndedToken) else headers.get("authorization")
             if credential and (seconds := self._rejected.spend(address)) and hash_secret(credential) not in self._valid:
                 return _reject_guess(headers, address, seconds)

@@ -25,8 +25,8 @@ async def answer_batch(
 ) -> Response | None:
     """Pass each request of a batch to the app, and return the response to the batch.
 
-    If the client disconnects, cancel the remaining requests, count the bytes of the responses that could not be sent,
-    and return None.
+    If the client disconnects, cancel the remaining requests and return None. The bytes of the finished responses are
+    still counted in `reply`, although they could not be sent.
     """
     if revision not in REVISIONS:
         return error_response(400, f"revision {revision[:20]} has no batches: send one request per POST")

@@ -97,7 +97,7 @@ def accepts(accept: str, ranges: tuple[str, ...]) -> bool:
 
 
 def with_json(headers: Headers) -> list[tuple[bytes, bytes]]:
-    """Set Accept to JSON and event streams, because the MCP server requires both media types."""
+    """Return the headers, with Accept set to JSON and event streams, because the MCP server requires both."""
     return [*((name, value) for name, value in headers.raw if name != b"accept"), (b"accept", JSON_AND_STREAM)]
 
 
