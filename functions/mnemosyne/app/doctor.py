@@ -78,7 +78,7 @@ def check_database(
     yield Check("postgresql", f"version {version}", f"use PostgreSQL {OLDEST_POSTGRESQL} or newer" if old else None)
     if server["read_only"] and (rule := service_errors.find(service_error_tables.DATABASE, "25006")):
         yield Check("postgresql", rule.cause, rule.next_step)
-    yield _extension(vector)
+    yield _check_pgvector(vector)
     try:
         # With `allow_later`, SQL functions of a later version of Mnemosyne are allowed: during an upgrade and after a
         # rollback, this Python code works with them.
@@ -111,7 +111,7 @@ def check_role(connection: Connection, users: Sequence[str] = ()) -> Check:
     """
     role = connection.one(_ROLES, names=None)
     if not role["bypasses"] and not role["is_owner"]:
-        return _role_check(role)
+        return _check_row_security(role)
     if not users:
         return Check(
             "role",
@@ -119,12 +119,12 @@ def check_role(connection: Connection, users: Sequence[str] = ()) -> Check:
             "use it for operators' commands only; the functions must log in as other roles",
             is_warning=True,
         )
-    checks = [_role_check(row) for row in connection.run(_ROLES, names=text_array(users))]
+    checks = [_check_row_security(row) for row in connection.run(_ROLES, names=text_array(users))]
     failed_check = next((check for check in checks if not check.ok), None)
     return failed_check or Check("role", f"{', '.join(users)}: bound by row-level security")
 
 
-def _role_check(role: Row) -> Check:
+def _check_row_security(role: Row) -> Check:
     """Check that row-level security applies to a role."""
     user = role["name"]
     if not role["exists"]:
@@ -201,7 +201,7 @@ def check_api_keys(pool: Pool) -> Check:
     return Check("authentication", "api_key: keys can be looked up")
 
 
-def _extension(version: str | None) -> Check:
+def _check_pgvector(version: str | None) -> Check:
     if version is None:
         return Check("pgvector", "not there", MIGRATE)
     if tuple(int(part) for part in version.split(".")[:2]) < OLDEST_PGVECTOR:
@@ -243,7 +243,7 @@ def examine_dependencies(services: ConfiguredServices, *, embeds: bool = True) -
     database = list(examine_database(services))
     yield from database
     if all(check.ok for check in database):
-        yield from _run_checks(services, lambda connection: [_role_check(connection.one(_ROLES, names=None))])
+        yield from _run_checks(services, lambda connection: [_check_row_security(connection.one(_ROLES, names=None))])
     if embeds:
         yield _examine_embedder(services, database_ok=all(check.ok for check in database))
     if services.settings.auth_mode in ("oauth", "oidc"):
@@ -271,7 +271,7 @@ def examine(services: ConfiguredServices) -> Iterator[Check]:
     database = list(examine_database(services))
     yield from database
     if all(check.ok for check in database):
-        yield from _run_checks(services, partial(_check_users, services))
+        yield from _run_checks(services, partial(_check_users_and_languages, services))
     yield check_queue(services.queue)
     yield _examine_embedder(services, database_ok=all(check.ok for check in database))
     if services.reranker is not None:
@@ -279,7 +279,7 @@ def examine(services: ConfiguredServices) -> Iterator[Check]:
     yield from _examine_authentication(services, database_ok=all(check.ok for check in database))
 
 
-def _check_users(services: ConfiguredServices, connection: Connection) -> Iterator[Check]:
+def _check_users_and_languages(services: ConfiguredServices, connection: Connection) -> Iterator[Check]:
     yield check_role(connection, [user.partition("=")[2] or user for user in services.settings.runtime_users])
     yield check_languages(connection, read_embedding_space(connection).provider)
 

@@ -51,12 +51,12 @@ def configured_services(statement_seconds: int = STATEMENT_SECONDS) -> Configure
     return ConfiguredServices(settings, statement_seconds=statement_seconds)
 
 
-def _access(services: ConfiguredServices) -> "Access":
+def _build_access(services: ConfiguredServices) -> "Access":
     from mnemosyne.http.mcp.access import Access
 
     settings = services.settings
     return Access(
-        _authenticator(services),
+        _build_authenticator(services),
         per_minute=settings.rate_limit_per_minute,
         issuer=settings.oauth_issuer or settings.oidc_issuer,
         allowed_hosts=settings.allowed_hosts,
@@ -64,14 +64,14 @@ def _access(services: ConfiguredServices) -> "Access":
     )
 
 
-def _authenticator(services: ConfiguredServices) -> "Authenticator":
+def _build_authenticator(services: ConfiguredServices) -> "Authenticator":
     from mnemosyne.service import authenticate
 
     settings = services.settings
     if settings.auth_mode == "none":
         return authenticate.NoAuthenticator()
     if settings.auth_mode == "api_key":
-        return _api_keys(services)
+        return _build_api_key_authenticator(services)
     from mnemosyne.adapters.identity.tokens import OidcVerifier, decode_unverified
 
     if settings.auth_mode == "oauth":
@@ -80,7 +80,9 @@ def _authenticator(services: ConfiguredServices) -> "Authenticator":
         from mnemosyne.service.oauth_tokens import OAuthAuthenticator
 
         verifier = OidcVerifier(settings.oauth_issuer, *settings.oauth_resources, token_type=ACCESS_TOKEN)
-        return OAuthAuthenticator(_api_keys(services), verifier, lambda grant: find_valid_grant(services.pool, grant))
+        return OAuthAuthenticator(
+            _build_api_key_authenticator(services), verifier, lambda grant: find_valid_grant(services.pool, grant)
+        )
     if settings.auth_mode == "iam":
         return authenticate.CloudRunIamAuthenticator(decode_unverified)
     return authenticate.OidcAuthenticator(
@@ -88,7 +90,7 @@ def _authenticator(services: ConfiguredServices) -> "Authenticator":
     )
 
 
-def _api_keys(services: ConfiguredServices) -> "Authenticator":
+def _build_api_key_authenticator(services: ConfiguredServices) -> "Authenticator":
     from mnemosyne.service import authenticate
 
     def find(key_id: str) -> "ApiKey | None":
@@ -99,7 +101,7 @@ def _api_keys(services: ConfiguredServices) -> "Authenticator":
     return authenticate.ApiKeyAuthenticator(find, services.clock)
 
 
-def _push_identity(settings: Settings, *, checked: bool = True) -> "Callable[[str | None], None]":
+def _push_verifier(settings: Settings, *, checked: bool = True) -> "Callable[[str | None], None]":
     """Return a function that checks the sender of a push by the push's Authorization header.
 
     The function raises Unauthorized if the push does not come from this deployment. With `checked`, the function also
@@ -150,11 +152,11 @@ def mcp_app() -> Any:
     return build_app(
         services,
         threads=services.settings.db_pool_size,
-        access=_access(services),
+        access=_build_access(services),
         allowed_origins=services.settings.allowed_origins,
         warm=services.warm,
-        examine=lambda: _examine(services),
-        canary=_canary_route(services),
+        examine=lambda: _run_deep_checks(services),
+        canary=_build_canary_route(services),
     )
 
 
@@ -165,13 +167,13 @@ def _record_accesses(services: ConfiguredServices) -> None:
     AuditTrail(lambda: services.pool, reads=services.settings.audit_reads).start()
 
 
-def _examine(services: ConfiguredServices, *, embeds: bool = True) -> "list[Check]":
+def _run_deep_checks(services: ConfiguredServices, *, embeds: bool = True) -> "list[Check]":
     from mnemosyne.app import doctor
 
     return list(doctor.examine_dependencies(services, embeds=embeds))
 
 
-def _canary_route(services: ConfiguredServices) -> "Route | None":
+def _build_canary_route(services: ConfiguredServices) -> "Route | None":
     """Build the route that an uptime check calls to test the deployment.
 
     Returns None if the settings have neither an audience nor a secret with which a caller could be authenticated.
@@ -184,12 +186,12 @@ def _canary_route(services: ConfiguredServices) -> "Route | None":
         return None
 
     def check() -> "list[Check]":
-        checks = _examine(services)
+        checks = _run_deep_checks(services)
         return [*checks, check_canary(services)] if all(check.ok for check in checks) else checks
 
     # Accept a token without its signature only if AUTH_MODE is iam, because only then does Cloud Run check the
     # signatures of tokens. In the other modes, Cloud Run also admits calls without a token.
-    return canary_route(check, _push_identity(settings, checked=settings.auth_mode == "iam"))
+    return canary_route(check, _push_verifier(settings, checked=settings.auth_mode == "iam"))
 
 
 @_entry_point
@@ -198,7 +200,7 @@ def ingest_app() -> Any:
     from mnemosyne.service.deliveries import store
     from mnemosyne.service.group_commit import GroupCommit
 
-    return _push_app(partial(store, group_commit=GroupCommit()), warm=ConfiguredServices.warm)
+    return _build_push_app(partial(store, group_commit=GroupCommit()), warm=ConfiguredServices.warm)
 
 
 @_entry_point
@@ -206,7 +208,7 @@ def dead_letter_app() -> Any:
     """Return the app of the `dead_letter` function. It loads the embedder only when needed, which happens rarely."""
     from mnemosyne.service.deliveries import give_up
 
-    return _push_app(give_up)
+    return _build_push_app(give_up)
 
 
 @_entry_point
@@ -214,10 +216,10 @@ def import_object_app() -> Any:
     """Return the app of the `import_object` function. It has few threads, because each import needs much RAM."""
     from mnemosyne.service.deliveries import import_object
 
-    return _push_app(import_object, threads=IMPORT_THREADS, embeds=False)
+    return _build_push_app(import_object, threads=IMPORT_THREADS, embeds=False)
 
 
-def _push_app(
+def _build_push_app(
     handle: "Callable[[Push, Any], None]",
     *,
     threads: int | None = None,
@@ -236,8 +238,8 @@ def _push_app(
         services,
         threads=threads or services.settings.db_pool_size,
         warm=partial(warm, services),
-        identify=_push_identity(services.settings),
-        examine=lambda: _examine(services, embeds=embeds),
+        identify=_push_verifier(services.settings),
+        examine=lambda: _run_deep_checks(services, embeds=embeds),
     )
 
 
@@ -268,7 +270,7 @@ def migrate_app() -> Any:
         run_operations(settings),
         expire=partial(expire_memories, connection_factory_for(settings)),
         announce=partial(announce_changes, settings),
-        identify=_push_identity(settings),
+        identify=_push_verifier(settings),
         report=log_failure,
     )
 

@@ -22,7 +22,7 @@ gc.enable()
 ignore_offers_of_http2()
 
 
-def _function(build_app: Callable[[], Any]) -> Callable[[Request], Any]:
+def _register(build_app: Callable[[], Any]) -> Callable[[Request], Any]:
     """Register a deployed function with functions-framework. For example, `mcp_app` builds the app of `mcp`."""
 
     async def function(request: Request) -> Any:
@@ -32,9 +32,9 @@ def _function(build_app: Callable[[], Any]) -> Callable[[Request], Any]:
     return functions_framework.aio.http(function)
 
 
-mcp = _function(entry_points.mcp_app)
-ingest = _function(entry_points.ingest_app)
-dead_letter = _function(entry_points.dead_letter_app)
-import_object = _function(entry_points.import_object_app)
-auth = _function(entry_points.auth_app)
-migrate = _function(entry_points.migrate_app)
+mcp = _register(entry_points.mcp_app)
+ingest = _register(entry_points.ingest_app)
+dead_letter = _register(entry_points.dead_letter_app)
+import_object = _register(entry_points.import_object_app)
+auth = _register(entry_points.auth_app)
+migrate = _register(entry_points.migrate_app)

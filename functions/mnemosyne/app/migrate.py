@@ -100,7 +100,7 @@ def log_failure(event: str, exc: Exception) -> str:
 
     `event` is the name of the log event, and a key of `_NEXT_STEPS`.
     """
-    cause = _cause(exc)
+    cause = _describe_cause(exc)
     # Leave out the traceback of a PostgreSQL error, because it would quote rows and statements.
     expected = isinstance(exc, MnemosyneError) or error_fields(exc)
     if not expected:
@@ -111,7 +111,7 @@ def log_failure(event: str, exc: Exception) -> str:
     return cause
 
 
-def _cause(exc: Exception) -> str:
+def _describe_cause(exc: Exception) -> str:
     message = str(exc) if isinstance(exc, MnemosyneError) else ""
     fields = error_fields(exc)
     if fields and message and fields.get("M", "") in message:

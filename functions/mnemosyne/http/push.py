@@ -119,25 +119,27 @@ def build_app(
 
     async def push(request: Request) -> Response:
         if limiter.statistics().tasks_waiting >= threads:
-            return _retry(429, f"{threads} messages are being handled and as many wait")
+            return _retry_response(429, f"{threads} messages are being handled and as many wait")
         media_type = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
         if "origin" in request.headers or media_type not in MEDIA_TYPES:
             # Pub/Sub sends JSON and no Origin, so this request comes from a web page.
             return JSONResponse({"error": "a push must be application/json and have no Origin"}, status_code=403)
         try:
-            await anyio.to_thread.run_sync(identify, _credential(request), limiter=identifying)
+            await anyio.to_thread.run_sync(identify, _read_credential(request), limiter=identifying)
         except Unauthorized as exc:
             return _unauthorized_response(exc)
         except Unavailable as exc:
-            return _retry(503, str(exc))
+            return _retry_response(503, str(exc))
         try:
             with anyio.fail_after(bodies.BODY_SECONDS):
                 body = await bodies.read(request.receive, PUSH_BYTES)
         except TimeoutError:
-            return _retry(408, f"the push did not arrive within {bodies.BODY_SECONDS} s")
+            return _retry_response(408, f"the push did not arrive within {bodies.BODY_SECONDS} s")
         if body is None:
             return JSONResponse({"error": f"a push may have at most {PUSH_BYTES:,} bytes"}, status_code=413)
-        return await anyio.to_thread.run_sync(_answer, handle, body, request.scope["path"], services, limiter=limiter)
+        return await anyio.to_thread.run_sync(
+            _handle_push, handle, body, request.scope["path"], services, limiter=limiter
+        )
 
     routes = [*health_routes(deep_health(examine, identify)), Route("/{path:path}", push, methods=["POST"])]
     app = Starlette(routes=routes)
@@ -145,7 +147,7 @@ def build_app(
     return app
 
 
-def _credential(request: Request) -> str | None:
+def _read_credential(request: Request) -> str | None:
     """Return the credential of a push. Raises Unauthorized if there are several."""
     headers = request.headers
     if SERVERLESS_AUTHORIZATION in headers or len(headers.getlist("authorization")) > 1:
@@ -161,7 +163,7 @@ def _unauthorized_response(exc: Unauthorized) -> Response:
     return JSONResponse({"error": str(exc)}, status_code=401)
 
 
-def _answer(handle: Handler[ServicesT], body: bytes, path: str, services: ServicesT) -> Response:
+def _handle_push(handle: Handler[ServicesT], body: bytes, path: str, services: ServicesT) -> Response:
     try:
         push = read_push(body, path)
     except InvalidRequest as exc:
@@ -181,7 +183,7 @@ def _answer(handle: Handler[ServicesT], body: bytes, path: str, services: Servic
             handle(push, services)
         except ServiceError as exc:  # Pub/Sub redelivers the message, even if only an operator can fix the fault
             log.fault("push_postponed", exc, **about, duration_ms=milliseconds(started))
-            return _retry(503, str(exc))
+            return _retry_response(503, str(exc))
         except Exception:  # a bug: log the traceback and let Pub/Sub redeliver
             log.exception("push_crashed", **about, duration_ms=milliseconds(started))
             return JSONResponse({"error": "internal error"}, status_code=500)
@@ -191,5 +193,5 @@ def _answer(handle: Handler[ServicesT], body: bytes, path: str, services: Servic
     return Response(status_code=204)
 
 
-def _retry(status: int, error: str) -> Response:
+def _retry_response(status: int, error: str) -> Response:
     return JSONResponse({"error": error}, status_code=status, headers={"Retry-After": RETRY_AFTER_SECONDS})

@@ -52,7 +52,7 @@ class Clients:
     def __init__(self, store: "OAuthStore", documents: ClientDocuments) -> None:
         self._store = store
         self._documents = documents
-        self._fresh: TTLCache[str, Client] = TTLCache(FRESH_CHARACTERS, FRESH_SECONDS, getsizeof=_size)
+        self._fresh: TTLCache[str, Client] = TTLCache(FRESH_CHARACTERS, FRESH_SECONDS, getsizeof=_cached_size)
         self._failures: TTLCache[str, tuple[type[MnemosyneError], str]] = TTLCache(FAILED_ENTRIES, FAILED_SECONDS)
         self._fetches: dict[str, asyncio.Task[Client]] = {}
 
@@ -92,7 +92,7 @@ class Clients:
 
     def register(self, body: bytes) -> Mapping[str, Any]:
         """Register a client and return the response as in RFC 7591. Raises InvalidRequest."""
-        client = _with_id(_build_client(parse_json(body, of="the registration"), ""))
+        client = _add_id(_build_client(parse_json(body, of="the registration"), ""))
         log.info("audit", action="register_client", outcome="done", client=client.id, name=client.name)
         return {
             "client_id": client.id,
@@ -118,13 +118,13 @@ class Clients:
         return client
 
 
-def _size(client: Client) -> int:
+def _cached_size(client: Client) -> int:
     # 100 and 1,000 stand for the memory that Python's objects take in addition to their characters. Without them, many
     # short URIs would take more memory than they are counted for.
     return len(client.id) + sum(len(uri) + 100 for uri in client.redirect_uris) + 1_000
 
 
-def _with_id(client: Client) -> Client:
+def _add_id(client: Client) -> Client:
     """Return the client with its id, which contains the registration.
 
     If the id would be too long, the registration does not contain the client's name.

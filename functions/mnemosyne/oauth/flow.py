@@ -114,7 +114,9 @@ class Flow:
         with self._pending(key) as (rows, pending):
             if not pending.parameters:
                 return ""
-            return Server(self.issuer, rows, pending.client).answer(_request(pending, self.issuer), None).location
+            return (
+                Server(self.issuer, rows, pending.client).answer(_stored_request(pending, self.issuer), None).location
+            )
 
     def logged_in(self, key: str) -> bool | None:
         """Return whether a client waits for the finished log-in; None if the log-in is unfinished. Raises NotFound."""
@@ -151,8 +153,8 @@ class Flow:
         Raises NotFound, OAuth2Error, and Conflict if the person has already decided.
         """
         with self._pending(key) as (rows, pending):
-            person, client = _person(pending), pending.client
-            request = _request(pending, self.issuer)
+            person, client = _logged_in_person(pending), pending.client
+            request = _stored_request(pending, self.issuer)
             server = Server(self.issuer, rows, client)
             server.examine(request)
             redirect_uri = pending.parameters["redirect_uri"]
@@ -171,8 +173,8 @@ class Flow:
         with self._pending(key) as (rows, pending):
             if pending.status == "decided":
                 return self._repeat_answer(rows, pending, key)
-            person, client = _person(pending), pending.client
-            request = _request(pending, self.issuer)
+            person, client = _logged_in_person(pending), pending.client
+            request = _stored_request(pending, self.issuer)
             rows.set_status(hash_secret(key), "decided")
             server = Server(self.issuer, rows, client)
             server.code = _derive_code(key)
@@ -196,7 +198,7 @@ class Flow:
         If the code is used or expired, return status 200 without a redirection. Otherwise the client would send a used
         code a second time, which would revoke the grant.
         """
-        request = _request(pending, self.issuer)
+        request = _stored_request(pending, self.issuer)
         if (code := rows.code(hash_secret(_derive_code(key)))) is None:
             return Server(self.issuer, rows, pending.client).answer(request, None)
         if code.used or not code.valid:
@@ -211,7 +213,7 @@ class Flow:
     def account(self, key: str) -> tuple[Person, Sequence[Grant]]:
         """Return the person who logged in to the account page, and the person's grants. Raises NotFound, Conflict."""
         with self._pending(key) as (rows, pending):
-            person = _person(pending)
+            person = _logged_in_person(pending)
             return person, rows.grants_of(person.subject)
 
     def withdraw(self, key: str, client_id: str) -> int:
@@ -220,7 +222,7 @@ class Flow:
         Returns the number of revoked grants. Raises NotFound and Conflict.
         """
         with self._pending(key) as (rows, pending):
-            person = _person(pending)
+            person = _logged_in_person(pending)
             count = rows.withdraw(person.subject, client_id)
         log.info("audit", action="withdraw", outcome="done", subject=person.subject, client=client_id, grants=count)
         return count
@@ -264,13 +266,13 @@ class Flow:
             yield rows, pending
 
 
-def _person(pending: PendingAuthorization) -> Person:
+def _logged_in_person(pending: PendingAuthorization) -> Person:
     if pending.status != "logged_in" or pending.person is None:
         raise Conflict(START_OVER)
     return pending.person
 
 
-def _request(pending: PendingAuthorization, issuer: Issuer) -> OAuthRequest:
+def _stored_request(pending: PendingAuthorization, issuer: Issuer) -> OAuthRequest:
     return OAuthRequest("GET", f"{issuer.url}/authorize", pending.parameters.items())
 
 

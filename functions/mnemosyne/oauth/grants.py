@@ -240,7 +240,7 @@ class RotatingRefreshGrant(RefreshTokenGrant):  # type: ignore[misc]
             return None
         token = StoredToken(record)
         token.successor_salt = record.successor_salt or secrets.token_bytes(32)
-        self.server.refresh_token = _successor(refresh_token, token.successor_salt)
+        self.server.refresh_token = _derive_successor(refresh_token, token.successor_salt)
         return token
 
     def authenticate_user(self, refresh_token: StoredToken) -> Grant:
@@ -284,7 +284,7 @@ def grantable_scopes(person: Person, request: Any) -> frozenset[Any]:
     return scopes
 
 
-def _successor(refresh_token: str, salt: bytes) -> str:
+def _derive_successor(refresh_token: str, salt: bytes) -> str:
     """Derive the next refresh token from the old token and the salt.
 
     The database has the salt but not the old token, so nobody can derive the next token from the database alone.

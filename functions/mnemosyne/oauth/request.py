@@ -50,7 +50,9 @@ class OAuthRequest(OAuth2Request):  # type: ignore[misc]
         super().__init__(method, url, headers={"Authorization": authorization} if authorization else {})
         pairs = list(pairs)
         has_client_id = any(name == "client_id" and value for name, value in pairs)
-        self.payload = _Payload(_validate(pairs if has_client_id else [*pairs, *_basic_client_id(authorization)]))
+        self.payload = _Payload(
+            _validate_parameters(pairs if has_client_id else [*pairs, *_basic_client_id(authorization)])
+        )
 
     @property
     def form(self) -> Mapping[str, str]:
@@ -79,7 +81,7 @@ def _basic_client_id(authorization: str) -> list[tuple[str, str]]:
     return [("client_id", unquote(client_id))] if scheme.lower() == "basic" and not secret else []
 
 
-def _validate(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def _validate_parameters(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return the known parameters that are not empty. Raises InvalidRequest for invalid or repeated parameters."""
     if len(pairs) > PARAMETERS:
         raise InvalidRequest(f"a request has at most {PARAMETERS} parameters, got {len(pairs)}")

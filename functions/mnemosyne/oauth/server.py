@@ -113,7 +113,7 @@ class Server(AuthorizationServer):  # type: ignore[misc]
         self.register_grant(CodeGrant, [S256Only(required=True), self.resource])
         self.register_grant(RotatingRefreshGrant)
         self.register_endpoint(Revocation)
-        self.register_token_generator("default", self._token)
+        self.register_token_generator("default", self._generate_token)
 
     # -- endpoints
 
@@ -219,7 +219,9 @@ class Server(AuthorizationServer):  # type: ignore[misc]
         except (JoseError, ValueError):
             return None
 
-    def _token(self, *, user: Grant, scope: str | None, include_refresh_token: bool, **_: object) -> dict[str, Any]:
+    def _generate_token(
+        self, *, user: Grant, scope: str | None, include_refresh_token: bool, **_: object
+    ) -> dict[str, Any]:
         token = {
             "access_token": self.issuer.signer.sign(self._token_claims(user, scope or "")),
             "token_type": "Bearer",

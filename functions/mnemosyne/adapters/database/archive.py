@@ -183,7 +183,7 @@ class Archive(NamespaceRows):
     def restore_rows(self, requests: Sequence[Mapping[str, Any]], records: Sequence[Mapping[str, Any]]) -> None:
         """Store the ingest requests and the records that the database does not have yet."""
         with self._transaction() as connection:
-            requests = _without_forgotten_texts(connection, self.namespace, requests)
+            requests = _remove_forgotten_texts(connection, self.namespace, requests)
             connection.run(_RESTORE_REQUESTS, namespace=self.namespace, rows=json_text(requests))
             connection.run(_RESTORE_RECORDS, namespace=self.namespace, rows=json_text(records))
 
@@ -222,7 +222,7 @@ def _as_request(memory: ArchivedMemory) -> IngestRequest:
     return replace(memory.request, request_id=memory.id, published=published_at)
 
 
-def _without_forgotten_texts(
+def _remove_forgotten_texts(
     connection: Connection, namespace: str, requests: Sequence[Mapping[str, Any]]
 ) -> list[Mapping[str, Any]]:
     """Return all requests, but remove the texts from requests whose memories were forgotten after the export.
@@ -242,9 +242,9 @@ def _without_forgotten_texts(
     ]
     row = connection.one(ingest_sql.FORGOTTEN_REQUESTS, namespace=namespace, records=json_text(records), id=None)
     forgotten_ids = set(map(str, row["request_ids"]))
-    return [_without_texts(row) if str(row["request_id"]) in forgotten_ids else row for row in requests]
+    return [_remove_texts(row) if str(row["request_id"]) in forgotten_ids else row for row in requests]
 
 
-def _without_texts(row: Mapping[str, Any]) -> Mapping[str, Any]:
+def _remove_texts(row: Mapping[str, Any]) -> Mapping[str, Any]:
     provenance = {name: value for name, value in row.get("provenance", {}).items() if name != "first_words"}
     return {**row, "error": None, "note": None, "provenance": provenance}

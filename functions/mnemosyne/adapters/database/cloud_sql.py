@@ -136,7 +136,7 @@ class CloudSql:
                 raise Unavailable("the database cannot be reached") from exc
             future.cancel()
             # Replace the Connector, because the call that gave no result may block the Connector's only thread forever.
-            self._abandon(connector)
+            self._abandon_connector(connector)
             raise Unavailable(f"the database gave no connection within {CONNECT_TIMEOUT_SECONDS:.0f} s") from exc
         except Exception as exc:  # raised by the Connector, aiohttp, google-auth or the driver
             raise self._translate_error(exc) from exc
@@ -168,7 +168,7 @@ class CloudSql:
                 # Expire the token instead of removing it, because another thread may be sending it.
                 self._connector._credentials.expiry = LONG_AGO
 
-    def _abandon(self, connector: "Connector") -> None:
+    def _abandon_connector(self, connector: "Connector") -> None:
         with self._lock:
             if self._connector is not connector:
                 return

@@ -109,7 +109,7 @@ class GrantStore(OwnerStore):
 
         If `person` (an e-mail address or subject) is given, return only the grants of this person.
         """
-        return [_grant_values(row.by_name) for row in self._run(_LIST_GRANTS, person=person)]
+        return [_convert_grant(row.by_name) for row in self._run(_LIST_GRANTS, person=person)]
 
     def revoke(self, ids: Sequence[UUID], person: str | None) -> Sequence[str]:
         """Revoke the active grants with these ids and, if `person` is given, all active grants of this person.
@@ -119,7 +119,7 @@ class GrantStore(OwnerStore):
         return [str(row["id"]) for row in self._run(_REVOKE_GRANTS, ids=uuid_array(ids), person=person)]
 
 
-def _grant_values(values: dict[str, Any]) -> dict[str, Any]:
+def _convert_grant(values: dict[str, Any]) -> dict[str, Any]:
     """Convert the times and the id of a grant to text."""
     times = {name: values[name] and values[name].isoformat() for name in ("granted_at", "expires_at", "last_used_at")}
     return {**values, **times, "id": str(values["id"])}

@@ -70,11 +70,13 @@ def run(operation: Operation, operator: SystemOperator, caller: str) -> dict[str
     outcome = "dry_run" if about.pop("dry_run", False) else "done"
     log.info("audit", action=operation.action, principal=caller, outcome=outcome, **about)
     if not action.recorded:
-        _record(operator, action, about, outcome)
+        _record_operation(operator, action, about, outcome)
     return answer
 
 
-def _record(operator: SystemOperator, action: audit_trail.Action, about: dict[str, Any], outcome: str) -> None:
+def _record_operation(
+    operator: SystemOperator, action: audit_trail.Action, about: dict[str, Any], outcome: str
+) -> None:
     """Record an operation in the audit trail. Called if the operation's own transaction has not recorded it."""
     ids = [about[name] for name in ("key", "person", "client", "message_id", "forgetting", "hold") if about.get(name)]
     for name in ("grants", "message_ids"):

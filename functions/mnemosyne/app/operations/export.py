@@ -44,13 +44,13 @@ class ExportMemories(Operation, action="export", count_field="memories"):
         # was read. Leave out such a memory.
         present = [memory for memory in page if memory.id in extras]
         return {
-            "memories": [_line(memory, extras[memory.id]) for memory in present],
+            "memories": [_memory_line(memory, extras[memory.id]) for memory in present],
             "after": page[-1].cursor if page else None,
             **began,
         }
 
 
-def _line(memory: ExportedMemory, extras: Mapping[str, Any]) -> dict[str, Any]:
+def _memory_line(memory: ExportedMemory, extras: Mapping[str, Any]) -> dict[str, Any]:
     """Return the line of an export file for a memory, with a mark if its content repeats the content of another memory.
 
     Only a database that was taken over from an earlier server contains such repetitions. They are recognised by their

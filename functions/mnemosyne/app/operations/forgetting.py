@@ -75,7 +75,7 @@ class ContinueForgetting(Operation, action="forget_continue"):
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         memories, deadline = operator.memories_of(self.namespace), time.monotonic() + SECONDS
-        _read(self.id, memories)
+        _read_forgetting(self.id, memories)
         state = forgetting.proceed(self.id, memories=memories, deadline=deadline)
         return values_of(state, "memories", "left", "finished_at") | {"after": state.finished_at is None}
 
@@ -94,11 +94,11 @@ class IssueReceipt(Operation, action="receipt"):
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         memories = operator.memories_of(self.namespace)
-        state = _read(self.id, memories)
+        state = _read_forgetting(self.id, memories)
         if state.finished_at is None:
             command = f"mnemosyne forget --namespace {quote(self.namespace)} --continue {self.id}"
             raise Conflict(f"the forgetting {self.id} is not finished: run `{command}`")
-        receipt = receipt_of(state, _digest(self.id, memories))
+        receipt = receipt_of(state, _digest_ids(self.id, memories))
         return {"receipt": receipt, **operator.sign(receipt)}
 
 
@@ -132,7 +132,7 @@ class ListForgotten(Operation, action="forgotten_ids"):
         return {"ids": ids, "after": ids[-1] if len(ids) == IDS else None}
 
 
-def _digest(forgetting_id: UUID, memories: MemoryStore) -> str:
+def _digest_ids(forgetting_id: UUID, memories: MemoryStore) -> str:
     """Return the SHA-256 of the ids of a forgetting's memories, in ascending order, with a line feed after each id."""
     digest, after = sha256(), None
     while ids := memories.forgotten_ids(forgetting_id, IDS, after=after):
@@ -141,7 +141,7 @@ def _digest(forgetting_id: UUID, memories: MemoryStore) -> str:
     return digest.hexdigest()
 
 
-def _read(forgetting_id: UUID, memories: MemoryStore) -> Forgetting:
+def _read_forgetting(forgetting_id: UUID, memories: MemoryStore) -> Forgetting:
     """Read the state of a forgetting. Raises NotFound, with the command that lists forgettings."""
     try:
         return forgetting.read(forgetting_id, memories=memories)

@@ -36,7 +36,7 @@ class ListOutcomes(Operation, action="outcome_list", count_field="outcomes"):
         unread = (_unreadable_row(letter, memories, self.source) for letter in page.unreported)
         unreadable = [row for row in unread if self.source in (None, row["source"])]
         return {
-            "outcomes": [*map(_row, page.outcomes), *unreadable],
+            "outcomes": [*map(_outcome_row, page.outcomes), *unreadable],
             "after": page.after.model_dump(mode="json"),
             "is_last": page.is_last,
         }
@@ -58,7 +58,7 @@ class ListOutcomesOfKeys(Operation, action="outcome_of_keys"):
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         statuses = operator.memories_of(self.namespace).outcomes_of_keys(self.source, self.keys)
         rows = [
-            (_row(statuses[key]) if key in statuses else _NOTHING | {"state": "unknown"})
+            (_outcome_row(statuses[key]) if key in statuses else _NOTHING | {"state": "unknown"})
             | {"source": self.source, "key": key}
             for key in self.keys
         ]
@@ -97,7 +97,7 @@ def _unreadable_row(dead_letter: DeadLetter, memories: MemoryStore, source: str 
     }
 
 
-def _row(status: IngestStatus) -> Row:
+def _outcome_row(status: IngestStatus) -> Row:
     return _NOTHING | {
         "updated_at": status.updated_at,
         "state": status.state,

@@ -66,7 +66,9 @@ def build_app(
                 return JSONResponse({"error": str(exc)}, status_code=503, headers=RETRY_AFTER)
             body = await request.body()
             with trace(request.headers):
-                return await _run_alone(lock, request.url.path, lambda: _respond(event, lambda: work(body), report))
+                return await _run_alone(
+                    lock, request.url.path, lambda: _run_and_respond(event, lambda: work(body), report)
+                )
 
         return post
 
@@ -108,7 +110,9 @@ async def _run_alone(lock: anyio.Lock, path: str, respond: Callable[[], Response
         lock.release()
 
 
-def _respond(event: str, work: Callable[[], dict[str, Any]], report: Callable[[str, Exception], str]) -> Response:
+def _run_and_respond(
+    event: str, work: Callable[[], dict[str, Any]], report: Callable[[str, Exception], str]
+) -> Response:
     try:
         return JSONResponse(work())
     except InvalidRequest as exc:

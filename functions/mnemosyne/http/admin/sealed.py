@@ -80,13 +80,13 @@ class SealedOperations:
                 return {"server": self._keys.public}
             if answer is None:
                 answer = self._answers[envelope.client, call.id] = gzip.compress(
-                    json.dumps(self._result(call)).encode()
+                    json.dumps(self._run_operation(call)).encode()
                 )
         begin = call.part * PART_BYTES
         sealed = channel.seal(answer[begin : begin + PART_BYTES], ANSWER)
         return {"sealed": sealed, "parts": -(-len(answer) // PART_BYTES)}
 
-    def _result(self, call: Call) -> dict[str, Any]:
+    def _run_operation(self, call: Call) -> dict[str, Any]:
         """Run the operation, and return its answer or its error.
 
         An error is returned as its class and message, so that the command can raise it again.

@@ -74,11 +74,11 @@ class AuthHandlers:
 
     def token(self, call: Call) -> Response:
         """Issue tokens: RFC 6749, section 3.2."""
-        return _json(self._flow.token(_form_request(call, f"{self._issuer}/token")))
+        return _json_response(self._flow.token(_form_request(call, f"{self._issuer}/token")))
 
     def revoke(self, call: Call) -> Response:
         """Revoke a token: RFC 7009."""
-        return _json(self._flow.revoke(_form_request(call, f"{self._issuer}/revoke")))
+        return _json_response(self._flow.revoke(_form_request(call, f"{self._issuer}/revoke")))
 
     def register(self, call: Call) -> Response:
         """Register a client: RFC 7591."""
@@ -120,7 +120,7 @@ class AuthHandlers:
         except OAuth2Error as exc:
             # Do not redirect before a log-in, because anybody may register any redirect URI (RFC 9700, section 4.11.2).
             return pages.message(
-                self._issuer, WRONG_REQUEST, _description(exc), back=self._flow.error_redirect(request, exc)
+                self._issuer, WRONG_REQUEST, _describe_error(exc), back=self._flow.error_redirect(request, exc)
             )
         return self._redirect_to_log_in(url, cookie, id_)
 
@@ -182,7 +182,7 @@ class AuthHandlers:
         try:
             question = self._flow.consent_page(key)
         except OAuth2Error as exc:
-            return pages.message(self._issuer, WRONG_REQUEST, _description(exc))
+            return pages.message(self._issuer, WRONG_REQUEST, _describe_error(exc))
         if not question.scopes:
             return redirect(self._flow.decide(key, approved=False).location)
         if question.agreed:
@@ -214,7 +214,7 @@ class AuthHandlers:
         return pages.account(self._issuer, id_, person.name, grants, revoked)
 
     def _check_origin(self, call: Call) -> None:
-        if call.origin not in (None, _origin(self._issuer)):
+        if call.origin not in (None, _origin_of(self._issuer)):
             raise Unauthorized("this form was sent by another site's page")
 
 
@@ -280,15 +280,15 @@ def _flow_key(cookie: str, id_: str) -> str:
     return f"{cookie}.{id_}"
 
 
-def _origin(url: str) -> str:
+def _origin_of(url: str) -> str:
     scheme, _, rest = url.partition("://")
     return f"{scheme}://{rest.partition('/')[0]}"
 
 
-def _json(answer: Answer) -> Response:
+def _json_response(answer: Answer) -> Response:
     return JSONResponse(answer.body, answer.status, dict(answer.headers) | {"Cache-Control": "no-store"})
 
 
-def _description(exc: OAuth2Error) -> str:
+def _describe_error(exc: OAuth2Error) -> str:
     text = str(exc.description or exc.error)
     return UNKNOWN_CLIENT if "client does not exist" in text else text

@@ -218,7 +218,7 @@ class Gateway:
         return replace(call, cookie=cookie) if _SECRET.fullmatch(cookie) else call
 
     def _error_response(self, exc: MnemosyneError, *, as_page: bool) -> Response:
-        status, error = _status(exc)
+        status, error = _status_and_error(exc)
         message = str(exc) if status < 500 else "the server cannot do this at the moment: try again later"
         headers = {"Retry-After": str(getattr(exc, "seconds", 5))} if status in (429, 503) else None
         if status >= 500:
@@ -241,7 +241,7 @@ def new_secret() -> str:
     return secrets.token_urlsafe(32)
 
 
-def _status(exc: MnemosyneError) -> tuple[int, str]:
+def _status_and_error(exc: MnemosyneError) -> tuple[int, str]:
     if isinstance(exc, OverBudget):
         return 429, "slow_down"
     if isinstance(exc, Unauthorized):

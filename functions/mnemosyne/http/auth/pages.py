@@ -51,7 +51,7 @@ def security_headers(*, secure: bool, may_redirect: bool = False) -> dict[str, s
 
 def message(base: str, heading: str, text: str, status: int = 400, *, back: str = "") -> Response:
     """Page with a message and, if `back` is set, a link back to the client."""
-    return _page("message", base, status=status, heading=heading, text=text, back=back, host=redirect_host(back))
+    return _render_page("message", base, status=status, heading=heading, text=text, back=back, host=redirect_host(back))
 
 
 def log_in(base: str, request: str, problem: str = "") -> Response:
@@ -61,12 +61,12 @@ def log_in(base: str, request: str, problem: str = "") -> Response:
     after the log-in, without a consent page.
     """
     status = 403 if problem else 200
-    return _page("log_in", base, status=status, may_redirect=True, request=request, problem=problem)
+    return _render_page("log_in", base, status=status, may_redirect=True, request=request, problem=problem)
 
 
 def consent(base: str, request: str, question: ConsentPage) -> Response:
     """Page that asks the person to grant the requested scopes to the client."""
-    return _page(
+    return _render_page(
         "consent",
         base,
         may_redirect=True,
@@ -92,7 +92,7 @@ def account(base: str, request: str, name: str, grants: Sequence[Grant], revoked
         by_client.setdefault(grant.client_id, []).append(grant)
     names = client_names(grants)
     clients = [_client_fields(of_client, names[client_id]) for client_id, of_client in by_client.items()]
-    page = _page("account", base, request=request, name=name, clients=clients, revoked=revoked)
+    page = _render_page("account", base, request=request, name=name, clients=clients, revoked=revoked)
     page.headers["Cross-Origin-Opener-Policy"] = "same-origin"
     return page
 
@@ -120,7 +120,9 @@ def _client_fields(grants: Sequence[Grant], name: str) -> dict[str, Any]:
     }
 
 
-def _page(template: str, base: str, /, *, status: int = 200, may_redirect: bool = False, **values: Any) -> Response:
+def _render_page(
+    template: str, base: str, /, *, status: int = 200, may_redirect: bool = False, **values: Any
+) -> Response:
     page = _PAGES.get_template(f"{template}.html").render(base=base, **values)
     headers = security_headers(secure=base.startswith("https:"), may_redirect=may_redirect)
     return HTMLResponse(page, status, headers=headers)

@@ -80,7 +80,7 @@ def report(checks: Sequence[Check], *, details: bool) -> Response:
     return JSONResponse(body, status_code=200 if ok else 503, headers={} if ok else RETRY_AFTER)
 
 
-async def _refusal(request: Request, identify: Callable[[str | None], None]) -> Response | None:
+async def _reject_unidentified(request: Request, identify: Callable[[str | None], None]) -> Response | None:
     """Return an error response if the caller is not allowed to run checks, otherwise None.
 
     `identify` raises Unauthorized if the caller is not allowed to run checks.
@@ -106,7 +106,7 @@ def deep_health(
     async def health(request: Request) -> Response:
         if not is_deep(request):
             return await alive(request)
-        refusal = await _refusal(request, identify)
+        refusal = await _reject_unidentified(request, identify)
         return refusal or report(await anyio.to_thread.run_sync(examine), details=True)
 
     return health
@@ -127,7 +127,7 @@ def canary_route(
     )
 
     async def canary(request: Request) -> Response:
-        return await _refusal(request, identify) or report(await checks.run(), details=True)
+        return await _reject_unidentified(request, identify) or report(await checks.run(), details=True)
 
     return Route("/canary", canary, methods=["POST"])
 

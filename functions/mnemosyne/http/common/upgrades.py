@@ -28,10 +28,10 @@ def ignore_offers_of_http2() -> None:
     except ImportError:  # without httptools, Uvicorn parses with h11, which ignores offers
         return
     if auto.AutoHTTPProtocol is HttpToolsProtocol:
-        auto.AutoHTTPProtocol = _protocol_class(HttpToolsProtocol)
+        auto.AutoHTTPProtocol = _build_protocol_class(HttpToolsProtocol)
 
 
-def _protocol_class(base: Any) -> Any:
+def _build_protocol_class(base: Any) -> Any:
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
     class Protocol(base):  # type: ignore[misc]

@@ -77,21 +77,21 @@ def routes(issuer: str) -> list[Route]:
         }
         if request.headers.get("if-none-match") == etag:
             return Response(status_code=304, headers=headers)
-        return Response(_page(name), media_type="text/html; charset=utf-8", headers=headers)
+        return Response(_render_page(name), media_type="text/html; charset=utf-8", headers=headers)
 
     pages = (Route(path, partial(page, name=name), methods=["GET"]) for path, name in PAGES.items())
-    slashes = (Route(f"{path}/", _without_slash, methods=["GET"]) for path in PAGES if path != "/")
-    return [*pages, *slashes, Route(FILES, _file, methods=["GET"])]
+    slashes = (Route(f"{path}/", _redirect_without_slash, methods=["GET"]) for path in PAGES if path != "/")
+    return [*pages, *slashes, Route(FILES, _serve_file, methods=["GET"])]
 
 
-async def _without_slash(request: Request) -> Response:
+async def _redirect_without_slash(request: Request) -> Response:
     """Redirect to the same path without the final slash, on the host that the browser has called."""
     query = f"?{request.url.query}" if request.url.query else ""
     return RedirectResponse(f"{request.url.path.removesuffix('/')}{query}", status_code=308)
 
 
 @cache
-def _page(name: str) -> bytes:
+def _render_page(name: str) -> bytes:
     """Return an HTML file with the URLs of the files that it loads.
 
     The page lists all modules, so that the browser loads all of them at once. Otherwise the browser would load the
@@ -103,7 +103,7 @@ def _page(name: str) -> bytes:
     return page.replace("DIGEST", digest()).encode()
 
 
-async def _file(request: Request) -> Response:
+async def _serve_file(request: Request) -> Response:
     name = request.path_params["name"]
     if request.path_params["digest"] != digest() or Path(name).suffix not in _TYPES or name not in files():
         return PlainTextResponse("no such file\n", status_code=404)
@@ -115,11 +115,11 @@ async def _file(request: Request) -> Response:
     content = files()[name]
     if accepts_gzip(request.headers):
         headers["Content-Encoding"] = "gzip"
-        content = _compress(name)
+        content = _compress_file(name)
     return Response(content, media_type=f"{_TYPES[Path(name).suffix]}; charset=utf-8", headers=headers)
 
 
 @cache
-def _compress(name: str) -> bytes:
+def _compress_file(name: str) -> bytes:
     """Compress a file with gzip, because Cloud Run compresses no responses."""
     return gzip.compress(files()[name], mtime=0)

@@ -140,11 +140,13 @@ class Access:
         """
         calls = payload if isinstance(payload, list) else [payload]
         for call in calls:
-            tool = _tool(call)
+            tool = _called_tool(call)
             required = tool.scope if tool else None
             if not principal.scopes or (tool is not None and not tool.is_allowed(principal)):
                 reason = f"scope {required or 'none held'}"
-                log.warning("audit", action=_tool_name(call) or "request", **_refusal_fields(principal), reason=reason)
+                log.warning(
+                    "audit", action=_called_tool_name(call) or "request", **_refusal_fields(principal), reason=reason
+                )
                 # The challenge also names the scopes that the caller has, because clients request only the scopes of
                 # the challenge.
                 scopes = {*principal.scopes, required} if principal.scopes and required else CHALLENGE_SCOPES.split()
@@ -152,7 +154,7 @@ class Access:
                 every = f"one of the scopes {CHALLENGE_SCOPES.replace(' ', ', ')}"
                 needed = f"the scope {required}" if required else every
                 return error_response(403, f"this needs {needed}", id_=id_, headers={"WWW-Authenticate": challenge})
-        return self.spend(principal, rate_limit.REQUEST * (len(calls) - 1) + sum(map(_units, calls)), paid, id_)
+        return self.spend(principal, rate_limit.REQUEST * (len(calls) - 1) + sum(map(_units_of_call, calls)), paid, id_)
 
     async def metadata(self, request: Request) -> Response:
         """Return the protected resource metadata of RFC 9728, which names the authorization server."""
@@ -258,7 +260,7 @@ def _refusal_fields(principal: Principal) -> dict[str, object]:
     return {**logged_caller(principal), **key, "namespace": principal.namespace, "outcome": "refused"}
 
 
-def _tool_name(call: Any) -> str | None:
+def _called_tool_name(call: Any) -> str | None:
     """Return the name of the called tool.
 
     `resources/read` reads a memory, so it counts as `get_memory`. The result is None for other methods.
@@ -272,9 +274,9 @@ def _tool_name(call: Any) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def _tool(call: Any) -> Tool[Any] | None:
+def _called_tool(call: Any) -> Tool[Any] | None:
     """Return the called tool; None for other methods and unknown tools."""
-    name = _tool_name(call)
+    name = _called_tool_name(call)
     return None if name is None else find(name)
 
 
@@ -283,12 +285,12 @@ def needs_database(payload: Any) -> bool:
     calls = payload if isinstance(payload, list) else [payload]
     if any(isinstance(call, Mapping) and call.get("method") == "resources/list" for call in calls):
         return True
-    return any(tool.needs_database for call in calls if (tool := _tool(call)))
+    return any(tool.needs_database for call in calls if (tool := _called_tool(call)))
 
 
-def _units(call: Any) -> float:
+def _units_of_call(call: Any) -> float:
     """Return the cost of a tool call, which is charged in addition to the cost of the request."""
-    tool = _tool(call)
+    tool = _called_tool(call)
     if tool is None or call["method"] != "tools/call":
         return 0.0
     arguments = call["params"].get("arguments")

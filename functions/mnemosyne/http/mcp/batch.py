@@ -42,7 +42,7 @@ async def answer_batch(
 
         group.start_soon(cancel_on_disconnect)
         for request in batch:
-            if answer := await _answer(app, scope, request, sum(map(len, answers))):
+            if answer := await _answer_request(app, scope, request, sum(map(len, answers))):
                 answers.append(answer)
         group.cancel_scope.cancel()
         body = b"[" + b",".join(answers) + b"]"
@@ -51,7 +51,7 @@ async def answer_batch(
     return None
 
 
-async def _answer(app: ASGIApp, scope: Scope, request: Any, size: int) -> bytes:
+async def _answer_request(app: ASGIApp, scope: Scope, request: Any, size: int) -> bytes:
     """Return the answer to a request of a batch. `size` is the number of bytes of the previous answers."""
     problem = "must be an object" if isinstance(request, list) else jsonrpc.problem(request)
     message = f"Invalid request: {problem}" if problem else ""
