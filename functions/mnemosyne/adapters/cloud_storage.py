@@ -12,10 +12,10 @@ from mnemosyne.once import once
 
 READ_BYTES = 4 * 1024 * 1024
 WRITE_BYTES = 1024 * 1024
-"""Chunk size in bytes. Resumable uploads require a multiple of 256 KiB."""
+"""Size in bytes of the chunks in which a report is uploaded. Resumable uploads require a multiple of 256 KiB."""
 _GZIP = b"\x1f\x8b"
 _NEW = 0
-"""Generation precondition: write the object only if it does not exist."""
+"""Value of the precondition `if_generation_match` that allows an upload only if the object does not exist yet."""
 
 ResultT = TypeVar("ResultT")
 

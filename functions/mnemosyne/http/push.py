@@ -86,8 +86,8 @@ def read_push(body: bytes, path: str) -> Push:
 
 
 RETRY_AFTER_SECONDS = "10"
-"""Retry-After header in seconds, which is sent with 429 and 503. Pub/Sub ignores this header, but slows down after
-errors."""
+"""Value in seconds of the header Retry-After, which is sent with 408, 429 and 503. Pub/Sub ignores this header, but
+slows down after errors."""
 MEDIA_TYPES = ("application/json", "application/cloudevents+json")
 DEPLOY_PUSH = "run `make deploy`, which sets the account, the audience and the format of each subscription's pushes"
 PUSH_BYTES = 16 * 1024 * 1024

@@ -56,7 +56,7 @@ class OAuthRequest(OAuth2Request):  # type: ignore[misc]
 
     @property
     def form(self) -> Mapping[str, str]:
-        """The parameters in the request's body."""
+        """The parameters of the request, from its body or its query. Authlib reads them as `form` and as `args`."""
         data: dict[str, str] = self.payload.data
         return data
 

@@ -1,4 +1,4 @@
-"""Record the accesses that a process handles in the audit trail in PostgreSQL, in a background thread.
+"""Record the accesses that a process handles. A background thread writes them to the audit trail in PostgreSQL.
 
 This module does not import the database driver. Therefore a new instance can answer its first requests before the
 driver is loaded.

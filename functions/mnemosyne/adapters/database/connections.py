@@ -28,7 +28,7 @@ _REFUSALS: dict[str, type[Exception]] = {
     "MF001": errors.Conflict,
     "MT001": errors.InvalidRequest,
 }
-"""Errors for the SQLSTATEs that SQL functions raise (05_holds.sql, 15_forgetting.sql, 02_expiry.sql and
+"""Exception classes for the SQLSTATEs that SQL functions raise (05_holds.sql, 15_forgetting.sql, 02_expiry.sql and
 04_earlier_states.sql in db/functions). Unlike other messages of PostgreSQL, their messages may be shown to the
 caller."""
 CONNECT_TIMEOUT_SECONDS = 10.0

@@ -1,4 +1,4 @@
-"""Cache of the hashes of recently stored contents, which makes duplicates cheaper for the database."""
+"""Cache of the hashes of recently stored contents. With it, contents that are sent again cost the database less."""
 
 import threading
 import time

@@ -154,8 +154,9 @@ class DeadLetters(NamespaceStore):
         """Mark a dead letter as in flight, before the caller publishes its message again.
 
         The message is published into the namespace `into`, and its dead-lettered requests become queued there. Returns
-        the id that the caller puts into the message. Returns None in three cases: the dead letter does not exist; it
-        has been in flight for less than 24 hours; or `now` is false and the wait after a failed redrive has not ended.
+        the `letter_id` of the dead letter, which the caller puts into the message. Returns None in three cases: the
+        dead letter does not exist; it has been in flight for less than 24 hours; or `now` is false and the wait after a
+        failed redrive has not ended.
         """
         with self._transaction() as connection:
             (row,) = connection.run(

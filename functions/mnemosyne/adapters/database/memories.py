@@ -131,7 +131,7 @@ class MemoryStore(IngestRequests, DeadLetters, ConsoleQueries, BulkChanges, Forg
     ) -> Sequence[ListedMemory]:
         """Return memories that match the filters, newest or oldest first, after a cursor.
 
-        Each memory in the result has the first `beginning` characters of its content.
+        If `beginning` is given, each memory in the result has the first `beginning` characters of its content.
         """
         memories = self._call(
             memories_sql.LIST,
@@ -201,7 +201,7 @@ class MemoryStore(IngestRequests, DeadLetters, ConsoleQueries, BulkChanges, Forg
         return rows.read_memory(changed[0]["record"]) if changed else None
 
     def rate(self, memory_id: UUID, rating: GivenRating) -> Rating | None:
-        """Replace the rater's rating of a memory. Return the memory's quality before and after.
+        """Replace or withdraw the rater's rating of a memory. Return the memory's quality before and after the change.
 
         The quality is computed from all ratings of the memory. Returns None if the memory does not exist.
         """

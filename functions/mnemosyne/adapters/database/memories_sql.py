@@ -27,9 +27,9 @@ FROM embedding_space s, pg_attribute a
 WHERE a.attrelid = CAST('memories' AS regclass) AND a.attname = 'embedding'
 """
 
-# The following statements also set the namespace, in the same round trip. They call SQL functions with SECURITY
-# DEFINER. These functions bypass row-level security and check the namespace themselves, because with row-level security
-# PostgreSQL would not use the indexes of words and tags: see 04_filters.sql.
+# The statements below that call `set_config` call SQL functions with SECURITY DEFINER. These functions bypass row-level
+# security and check the namespace themselves, because with row-level security PostgreSQL would not use the indexes of
+# words and tags: see 04_filters.sql.
 FIND_CANDIDATES: Final = """
 SELECT find_candidates(
     set_config('mnemosyne.namespace', :namespace, true), CAST(:mode AS text), CAST(:query AS text),
@@ -249,8 +249,8 @@ SELECT
     (SELECT count(*) FROM dead_letters WHERE namespace = :namespace) AS dead_letters
 """
 
-# Return the most frequent tags, and in each row the number of all tags. Only the newest 5,000 memories are read, to
-# bound the cost of a call.
+# Return the 20 most frequent tags of the newest 5,000 memories. The column `total_tags` of each row is the number of
+# different tags of these memories. Older memories are not read, to bound the cost of a call.
 TOP_TAGS: Final = """
 SELECT min(tag.written) AS tag, count(*) AS memories, count(*) OVER () AS total_tags
 FROM (

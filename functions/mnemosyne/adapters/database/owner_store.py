@@ -74,7 +74,8 @@ class Quotas(OwnerStore):
     def set(self, namespace: str, limits: Mapping[Any, int | None]) -> None:
         """Set limits of a namespace, or the default limits if the name is empty.
 
-        The value None means that the default limit applies. For a default limit, None means no limit.
+        Limits that are missing in `limits` do not change. The value None means that the default limit applies. For a
+        default limit, None means no limit.
         """
         flags = {f"with_{name}": name in limits for name in LIMITS}
         self._run(_SET_QUOTA, namespace=namespace, **{name: limits.get(name) for name in LIMITS}, **flags)

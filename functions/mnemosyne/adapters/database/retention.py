@@ -33,8 +33,8 @@ _CURRENT: Final = """
 SELECT default_lifetime AS "default", maximum_lifetime AS maximum FROM retention
 WHERE namespace IN (:namespace, '') ORDER BY namespace DESC LIMIT 1
 """
-# A lifetime that is not set does not change. In a namespace without own lifetimes, it gets the value of the namespace
-# ''.
+# A lifetime whose flag (:with_default or :with_maximum) is false keeps its value. If the namespace has no lifetimes of
+# its own yet, this lifetime gets the value of the namespace ''.
 _SET: Final = """
 INSERT INTO retention AS r (namespace, default_lifetime, maximum_lifetime)
 SELECT :namespace,

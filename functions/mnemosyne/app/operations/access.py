@@ -114,7 +114,7 @@ class LockOut(Operation, action="lock_out", changes_as_owner=True):
 
     kind: LockoutKind
     who: Annotated[Text, Field(max_length=1_000)]
-    """Address or subject of a person, or id of a client, or id of a key."""
+    """E-mail address or subject (user id at the identity provider) of a person, or id of a client, or id of a key."""
 
     @model_validator(mode="after")
     def _check_fields(self) -> Self:
@@ -156,7 +156,10 @@ class ListQuotas(Operation, action="quota_list"):
 
 
 class SetQuota(Operation, action="quota_set", changes_as_owner=True):
-    """Set limits of a namespace. If the value of a limit is null, the default limit applies again."""
+    """Set limits of a namespace, or the default limits if the namespace is ''.
+
+    If the value of a limit is null, the default limit applies again. For a default limit, null means no limit.
+    """
 
     namespace: Namespace
     limits: Annotated[dict[Limit, Annotated[int, Field(ge=0, lt=2**63)] | None], Field(min_length=1)]

@@ -15,7 +15,8 @@ from mnemosyne.domain.search import Filters
 
 KeyPosition = Annotated[KeysetCursor, BeforeValidator(TypeAdapter(KeysetCursor).validate_python)]
 IdPosition = Annotated[Cursor, BeforeValidator(TypeAdapter(Cursor).validate_python)]
-"""Position in a list of ids. The value `after` of an earlier answer is accepted."""
+"""Position in a list: the time of the last item on the previous page, with the item's id (IdPosition) or with its text
+key (KeyPosition). An operation accepts a position in the form in which an earlier answer has it."""
 Namespace = Annotated[Text, Field(max_length=200)]
 FilledName = Annotated[Text, Field(min_length=1, max_length=200)]
 

@@ -13,7 +13,7 @@ from mnemosyne.domain.parsing import Text
 from mnemosyne.errors import Unavailable
 
 SECONDS = 60.0
-"""Seconds after which a step of a move ends."""
+"""Seconds after which FillMove does not begin to embed another batch of memories."""
 
 
 class Examine(Operation, action="doctor"):
