@@ -21,7 +21,7 @@ ResultT = TypeVar("ResultT")
 
 
 class CloudStorage:
-    """Read access to objects in buckets, and write access for reports.
+    """Read access to objects in buckets, and write access for the reports of imports.
 
     If STORAGE_EMULATOR_HOST is set, the client library uses the emulator at this address.
     """

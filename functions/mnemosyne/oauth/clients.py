@@ -39,9 +39,9 @@ FAILED_SECONDS = 30.0
 DOCUMENT_SECONDS = 7 * 24 * 3600
 """How long a stored document is used for new log-ins while it cannot be fetched."""
 FRESH_CHARACTERS = 4_000_000
-"""Maximum characters of all cached documents together."""
+"""Maximum number of characters of all documents that are cached for FRESH_SECONDS."""
 FAILED_ENTRIES = 2_000
-"""Maximum failed fetches of documents to remember."""
+"""Maximum number of failed fetches of documents that are remembered for FAILED_SECONDS."""
 _REGISTERED = "registered."
 _GRANT_TYPES = {"authorization_code", "refresh_token"}
 

@@ -119,7 +119,7 @@ class Flow:
             )
 
     def logged_in(self, key: str) -> bool | None:
-        """Return whether a client waits for the finished log-in; None if the log-in is unfinished. Raises NotFound."""
+        """Whether a log-in is for an OAuth client (else for the account page); None if unfinished. Raises NotFound."""
         with self._pending(key) as (_, pending):
             return bool(pending.parameters) if pending.status in ("logged_in", "decided") else None
 

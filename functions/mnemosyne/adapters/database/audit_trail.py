@@ -99,7 +99,9 @@ class AuditTrail:
                     with self._pool().connection() as connection:
                         connection.run(RECORD_ACCESSES, events=_to_json(events), used=_to_json(last_used))
                 except ServiceError as exc:
-                    for event in events:  # perhaps only the database's answer was lost
+                    # The database may have recorded these events, although its answer was lost. With `is_repeated`, the
+                    # next attempt does not record such an event again.
+                    for event in events:
                         event["is_repeated"] = True
                     with self._lock:
                         self._last_used = last_used | self._last_used

@@ -132,7 +132,7 @@ class CloudSql:
         try:
             return Connection(future.result(CONNECT_TIMEOUT_SECONDS), self._socket_timeout)
         except TimeoutError as exc:
-            if future.done():  # a socket has timed out, so the Connector's thread does not hang
+            if future.done():  # the timeout of a socket raised the error, so the Connector's thread does not hang
                 raise Unavailable("the database cannot be reached") from exc
             future.cancel()
             # Replace the Connector, because the call that gave no result may block the Connector's only thread forever.

@@ -28,7 +28,7 @@ DELETED_AT_ONCE: Final = 1_000
 timeout reduces the number to a tenth."""
 
 RECORDED_AT_ONCE: Final = 1_000
-"""Maximum number of requests without a memory that one statement records."""
+"""Maximum number of requests that one statement records as postponed, deleted or failed."""
 
 
 class IngestRequests(NamespaceStore):

@@ -70,7 +70,8 @@ class MemoryStore(IngestRequests, DeadLetters, ConsoleQueries, BulkChanges, Forg
         count: int,
         excluded: Mapping[str, Collection[str]],
     ) -> Candidates:
-        """Find, by vector and by words, the memories that a search then ranks. Implements CandidateSource."""
+        """Find the candidates of a search, by vector and by words. The caller then ranks them. Implements
+        CandidateSource."""
         candidates = self._call_one(
             memories_sql.FIND_CANDIDATES,
             mode=query.mode.value,

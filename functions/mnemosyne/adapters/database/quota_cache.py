@@ -19,8 +19,9 @@ LOOK_UPS_AT_ONCE = 2
 
 
 class QuotaCache:
-    """Caches quotas for 30 seconds. If a quota is not cached or is used up, it is looked up in the background for the
-    next caller.
+    """Caches quotas for 30 seconds.
+
+    If a quota is not cached or is used up, it is looked up in the background for the next caller.
 
     The service `ingest` enforces the quota when it stores memories. With this cache, the service `mcp` refuses a
     request over quota earlier, while the agent waits for the answer.

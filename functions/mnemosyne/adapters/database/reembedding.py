@@ -208,7 +208,8 @@ class Reembedding:
         """Replace the old embeddings by the new ones, and return True.
 
         If more than STRAGGLERS memories have no new embedding, the method changes nothing and returns False. Otherwise
-        it embeds these memories. Searches and stores wait only while it embeds memories that were stored meanwhile.
+        it embeds these memories before it locks the tables. Searches and stores wait only for the embedding of memories
+        that are stored before the lock, and for the switch itself.
         """
         if (missing := self.missing()) <= STRAGGLERS:
             self.fill(missing)  # before the lock, so that searches do not wait for a model that does not answer

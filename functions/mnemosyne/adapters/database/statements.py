@@ -24,7 +24,8 @@ class Row(list[Any]):
         return dict(zip(self._columns, self, strict=True))
 
 
-_parse = cache(pg8000.native.to_statement)  # otherwise each connection would parse it for up to 2 ms
+# Parsing a statement takes up to 2 ms. With the cache, a statement is parsed once, and not once for each connection.
+_parse = cache(pg8000.native.to_statement)
 
 
 class Statement:

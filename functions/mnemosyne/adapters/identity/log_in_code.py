@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-# 32 letters and digits without look-alikes. A code of eight characters has 40 bits. It is valid for ten minutes and for
-# five attempts.
+# 32 letters and digits, without I, O, 0 and 1, which look alike. A code of eight characters has 40 bits. It is valid
+# for ten minutes and for five attempts.
 _ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 LOCAL_PERSON: Mapping[str, Any] = {"sub": "local", "name": "you, at this machine"}
 

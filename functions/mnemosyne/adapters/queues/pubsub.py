@@ -125,7 +125,7 @@ class PubSubTopic(_Topic):
         """Publish messages, and return when Pub/Sub has accepted all.
 
         Each ordering key has its own publish request, because all messages of a request must have the same key. Raises
-        a ServiceError if Pub/Sub refuses or hangs.
+        a ServiceError if Pub/Sub refuses a message or does not answer.
         """
         by_key: dict[str, list[Outcome | ChangeEvent]] = {}
         for message in messages:

@@ -25,7 +25,7 @@ PAGE = 100
 LIST_LIMIT = 100
 """Maximum number of forgettings in a list."""
 IDS = 2_000
-"""Number of ids in a page."""
+"""Maximum number of memories' ids in a page."""
 SECONDS = 30.0
 """Seconds after which an operation ends its page early. The caller continues with the next page."""
 
@@ -53,7 +53,8 @@ class BeginForgetting(Selecting, action="forget"):
 
     token: Text
     id: Id = Field(default_factory=new_id)
-    """Id of the forgetting. An operation that is sent a second time, because its answer was lost, has the same id."""
+    """Id of the forgetting. If an operation is sent again because its answer was lost, it has the same id, so that no
+    second forgetting begins."""
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         action = current_action()

@@ -19,8 +19,8 @@ from mnemosyne.domain.sealing import ANSWER, REQUEST, KeyPair
 from mnemosyne.errors import MnemosyneError, ServiceError
 
 PART_BYTES = 100_000
-"""Bytes of a part of an answer: 133,336 characters in base64. A workflow's variables may have 512 KB together, and a
-text 256 KB: https://cloud.google.com/workflows/quotas."""
+"""Bytes of a part of an answer: 133,336 characters in base64. Workflows allows 256 KB for one text, and 512 KB for all
+variables of a workflow together: https://cloud.google.com/workflows/quotas."""
 ANSWERS = 4
 """Maximum number of stored answers. Answers are stored for calls that request a further part or are repeated."""
 ANSWER_SECONDS = 600.0
@@ -74,8 +74,8 @@ class SealedOperations:
         call = parse(Call, parse_json(data, of="the request"), of="the request")
         with self._lock:
             answer = self._answers.get((envelope.client, call.id))
-            # The caller requests a further part, but the stored answer has expired. Return only the key, because the
-            # operation must not run a second time.
+            # The caller requests a further part, but the stored answer has expired. Return only the key, by which the
+            # caller knows that the rest of the answer is lost. The operation must not run a second time.
             if answer is None and call.part:
                 return {"server": self._keys.public}
             if answer is None:

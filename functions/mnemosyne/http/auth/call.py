@@ -67,7 +67,8 @@ class Call:
     def id(self) -> str:
         """Id of the authorization request. An identity provider sends it back in the parameter `state`.
 
-        Empty if the parameter is not an id that this server has made, because the id becomes a part of a cookie's name.
+        Empty if the parameter does not have the form of an id of this server. Any other text must not be used, because
+        the id becomes a part of a cookie's name.
         """
         id_ = self.parameter("request") or self.parameter("state")
         return id_ if _SECRET.fullmatch(id_) else ""

@@ -66,7 +66,7 @@ class McpMiddleware:
         self._parsers = anyio.CapacityLimiter(PARSERS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request to `/mcp` within its trace. Pass requests to other paths on to the app unchanged."""
+        """Serve a request to `/mcp`, in the trace that its headers name. Pass other requests on unchanged."""
         if scope["type"] != "http" or scope["path"].rstrip("/") != MCP_PATH:
             await self._app(scope, receive, send)
             return
