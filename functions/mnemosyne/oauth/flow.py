@@ -150,7 +150,7 @@ class Flow:
     def consent_page(self, key: str) -> ConsentPage:
         """Return the values that the consent page shows.
 
-        Raises NotFound, OAuth2Error, and Conflict if the person has already decided.
+        Raises NotFound, OAuth2Error, and Conflict if the person has not logged in yet or has already decided.
         """
         with self._pending(key) as (rows, pending):
             person, client = _logged_in_person(pending), pending.client
@@ -217,7 +217,7 @@ class Flow:
             return person, rows.grants_of(person.subject)
 
     def withdraw(self, key: str, client_id: str) -> int:
-        """Revoke all grants that the person has given to a client.
+        """Revoke all grants that the person has given to a client, and delete the stored consent.
 
         Returns the number of revoked grants. Raises NotFound and Conflict.
         """

@@ -44,7 +44,7 @@ class _Payload(OAuth2Payload):  # type: ignore[misc]
 
 
 class OAuthRequest(OAuth2Request):  # type: ignore[misc]
-    """A request to one of the authorization server's endpoints. `authorization` is the header of this name."""
+    """A request to an endpoint of the authorization server. `authorization` is its header of this name."""
 
     def __init__(self, method: str, url: str, pairs: Iterable[tuple[str, str]], authorization: str = "") -> None:
         super().__init__(method, url, headers={"Authorization": authorization} if authorization else {})
