@@ -1,6 +1,7 @@
-"""Rules that classify errors of services: kind, cause and next step. Those of the embedding API have their own module.
+"""Rules that classify errors of services: kind, cause and next step.
 
-docs/service-errors.md has the same tables, and a test compares the two.
+The rules for the embedding API are in `embedding_error_table`. docs/service-errors.md has the same tables, and a test
+compares the two.
 """
 
 from typing import Final
