@@ -65,7 +65,8 @@ def _print_events(*, since: str | None, timezone: str, as_json: bool, **values: 
 
 def _line(event: Mapping[str, Any]) -> str:
     ids = event["ids"][:SHOWN_IDS]
-    if ids and event["count"] > len(ids):  # an event without ids has only a count, such as of contents that were sent
+    # Some events have a count but no ids, such as the renaming of a tag. The line then has only the count.
+    if ids and event["count"] > len(ids):
         ids = [*ids, f"and {event['count'] - len(ids):,} more"]
     actor = " ".join(filter(None, [event["principal"], event["credential"], event["client"]]))
     count = f"{event['count']:,}" if event["count"] else ""

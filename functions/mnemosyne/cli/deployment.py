@@ -41,7 +41,7 @@ class Deployment:
         Raises the operation's error, or Unavailable if gcloud fails or the function cannot be called.
         """
         result = self._result(operation)
-        # A token is valid for an hour, and some commands run longer.
+        # A token is valid for an hour, and some commands run longer. So get a new token, and run the operation again.
         if result.get("error") == errors.EndedToken.__name__:
             del self._token
             result = self._result(operation)
@@ -51,7 +51,7 @@ class Deployment:
         return answer
 
     def _result(self, operation: Operation) -> dict[str, Any]:
-        """Run an operation in the `migrate` function, and return its answer or its error."""
+        """Run an operation in the `migrate` function. Return a dict with its answer, or with its error and message."""
         call = {
             "id": str(uuid.uuid4()),
             "operation": operation.action,
@@ -77,7 +77,7 @@ class Deployment:
             answer = self._post({"client": self._keys.public, **sealed})
             if "sealed" in answer:
                 return self._keys.channel(self._server).open(answer["sealed"], ANSWER), int(answer["parts"])
-            if part:  # the function has restarted, so it no longer has the other parts of the answer
+            if part:  # the function has restarted after the first part, so it has lost the other parts of the answer
                 raise Unavailable("the deployment lost the rest of its answer: run the command again")
             self._server = answer["server"]
         raise Unavailable("the function was started again at every call: try again")

@@ -41,9 +41,10 @@ _STATUSES: Final = TypeAdapter(list[IngestStatus])
 
 
 class _PollingDestination:
-    """Base class of both destinations. An import does not fail if its destination becomes unavailable after sending.
+    """Base class of both destinations. It asks for outcomes, and tolerates outages of the destination.
 
-    It continues to ask for the outcomes of its requests until the destination answers.
+    If the destination becomes unavailable after an import has sent its requests, the import does not fail. It asks for
+    the outcomes of the requests again and again, until the destination answers.
     """
 
     _is_waiting = False
@@ -142,11 +143,16 @@ class McpDestination(_PollingDestination):
         return {
             status.request_id: status
             for status in _STATUSES.validate_python([_with_external_id(request) for request in answer["requests"]])
-            if status.state is not IngestState.UNKNOWN  # the request was never sent, or has not reached the server yet
+            # A request in the state UNKNOWN was never sent, or has not reached the server yet.
+            if status.state is not IngestState.UNKNOWN
         }
 
     def belongs_to(self, status: IngestStatus, reading: Request) -> bool:
-        """Whether the status is of this request. The content of a deleted memory is unknown, so it counts as equal."""
+        """Whether a status belongs to this request, and not to another request with the same id.
+
+        The content of the stored memory must be the content of the request. If the memory was deleted, its content is
+        unknown, and this condition counts as fulfilled.
+        """
         content = reading.content_hash if isinstance(reading, IngestRequest) else None
         if status.memory_id and status.state is not IngestState.DELETED:
             with suppress(NotFound):
@@ -160,12 +166,16 @@ class McpDestination(_PollingDestination):
         if change.tags is not None:
             arguments["tags"] = list(change.tags) or [NO_TAGS]
         self._client.call("update_memory", arguments)
-        if change.tags and removes_tags(change.tags):  # the only tag is "none", which has just removed all tags
+        # If the only tag is "none", update_memory has just removed all tags instead of setting it. So add the tag.
+        if change.tags and removes_tags(change.tags):
             self._client.call("update_memory", {"id": str(memory_id), "add_tags": list(change.tags)})
 
 
 def _with_external_id(request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the status that the tool reports, with its source and key as the field `external_id` of IngestStatus."""
+    """Add the field `external_id`, which IngestStatus needs, to a request's status from the tool `ingest_status`.
+
+    The field has the source and key of the status. It is None if the status has no source.
+    """
     has_key = request.get("source") is not None
     return {**request, "external_id": {"source": request["source"], "key": request["key"]} if has_key else None}
 

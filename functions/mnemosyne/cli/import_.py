@@ -187,9 +187,10 @@ def _report(path: Path, journal: Journal, listing: Listing) -> bool:
 
 
 def _print_notices(listing: Listing, left_out: Mapping[str, int]) -> None:
-    """Print the names of unknown fields, with the number of memories that have them, and notices about notes.
+    """Print which fields and which properties of notes an import has left out.
 
-    `left_out` has both: names of fields, and notices about properties of notes that could not be read.
+    `left_out` has the number of memories for two kinds of texts: the names of unknown fields, and notices about
+    properties of notes (Markdown files) that could not be read.
     """
     path, notes = listing.root, {note_path(listing.relative_path(file)) for file, _ in listing.files}
 

@@ -143,9 +143,10 @@ def send(
 
 
 def _prepare(batch: Batch, earlier: Published | None, destination: Destination, journal: Journal) -> list[Record]:
-    """Give a batch the request ids in the journal or, if it is new, record it. Return the records that must be sent.
+    """Prepare a batch for sending, and return those of its records that must be sent.
 
-    `earlier` is the batch as the journal has recorded it in an earlier run, or None for a new batch.
+    `earlier` is the batch as an earlier run has recorded it in the journal. The batch then gets the recorded request
+    ids. For a new batch, `earlier` is None, and this function records the batch in the journal.
     """
     if earlier:
         pairs = zip(batch.records, earlier.request_ids, strict=True)
@@ -175,7 +176,7 @@ def _find_earlier(batch: Batch, destination: Destination) -> None:
 
 
 def _follow(batch: Batch, outcomes: Mapping[UUID, IngestStatus], destination: Destination) -> int:
-    """Store the new outcomes in the batch, and return the number of records whose outcome is known by this."""
+    """Store new outcomes in the batch, and return the number of records that got their outcome by this call."""
     statuses = {
         request_id: outcome
         for request_id, outcome in outcomes.items()
@@ -196,7 +197,7 @@ def _follow(batch: Batch, outcomes: Mapping[UUID, IngestStatus], destination: De
             state = IngestState.DUPLICATE
         error = "" if state in _SUCCESSES else status.error or state
         if isinstance(reading, FailedRequest):
-            error = reading.error  # the outcome may be that of an earlier request with the same id
+            error = reading.error  # `status` may belong to an earlier request with the same id
         if (
             is_present
             and record.names_request

@@ -103,7 +103,11 @@ def _ids(data: bytes) -> list[UUID]:
 
 @dataclass
 class Totals:
-    """Totals of all batches: the outcomes by state, the memories by unknown field, and the number UNCHANGED."""
+    """Totals of all batches of an import.
+
+    `states` has the number of outcomes in each state. `left_out` has the number of memories for each unknown field and
+    for each notice about a property of a note. `unchanged` is the number that the batches have under the key UNCHANGED.
+    """
 
     states: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
@@ -165,7 +169,10 @@ class Journal:
         )
 
     def published(self, number: int, contents: str) -> Published | None:
-        """Return the recorded batch with this number. None if there is none, or if its contents are not `contents`."""
+        """Return the recorded batch with this number, or None if there is none.
+
+        `contents` is the digest of the batch's records. If the recorded digest differs, the result is None, too.
+        """
         row = self._database.execute(
             "SELECT request_ids, states IS NOT NULL, present FROM batches WHERE number = ? AND contents = ?",
             (number, contents),
@@ -264,7 +271,7 @@ class Journal:
         return (UUID(bytes=row[0]), bool(row[1])) if row else None
 
     def totals(self) -> Totals:
-        """Return the numbers of outcomes and of left-out fields up to now."""
+        """Return the totals of all batches that are recorded so far."""
         totals = Totals()
         for states, left_out in self._database.execute("SELECT states, left_out FROM batches"):
             totals.states.update(json.loads(states or "{}"))

@@ -93,7 +93,11 @@ def _short_name(name: str, directory: Path) -> str:
 
 
 def require_own(path: Path, label: str) -> None:
-    """Raise InvalidRequest if the path exists but is not a regular file of the user with a single hard link."""
+    """Raise InvalidRequest if the path exists and is not a file of this user alone.
+
+    A file of the user alone is a regular file that belongs to the user and has a single hard link. `label` names the
+    file in the error.
+    """
     try:
         status = path.lstat()
     except FileNotFoundError:

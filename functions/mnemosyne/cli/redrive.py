@@ -118,7 +118,9 @@ def _redrive(
         operation = RedriveDeadLetters(namespace=namespace, message_ids=batch, now=now, into=into, dry_run=dry_run)
         with nullcontext() if dry_run else explained(INTERRUPTED, errors):
             answer = system.run(operation)
-        errors = BaseException  # after the first operation, print the note for any error: dead letters were published
+        # The first operation may have published dead letters. So if a later operation fails, print the note after every
+        # kind of error.
+        errors = BaseException
         yield answer
         if answer["stopped"]:
             return

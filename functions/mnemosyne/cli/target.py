@@ -33,7 +33,8 @@ _SUBJECT = re.compile(r"(?P<before>^(?:\w+: )?|; )(?P<name>\w+)(?:\[\d+\])?(?= m
 """Pattern of the beginning of an error: an argument, or a tool and an argument, as in `memory_search: tags[0] must …`.
 A semicolon separates two errors in one message."""
 _PARAMETERS = {"content": "text", "time_expr": "when", "id": "key_id"}
-"""For each argument of a tool or operation that has another name in the commands, this name."""
+"""Arguments of tools and operations whose command-line parameter has another name: the name of the argument, and the
+name of the parameter."""
 Command = Callable[..., None]
 _deployment_options = options(
     text_option("--region", default="europe-west1", show_default=True, help="Its region, with --project."),

@@ -140,7 +140,7 @@ def _http_client(url: str, token: str) -> httpx2.Client:
 def _is_on_this_machine(url: str) -> bool:
     try:
         return urlsplit(url).hostname in ("127.0.0.1", "::1", "localhost")
-    except ValueError:  # the call reports an invalid URL
+    except ValueError:  # the URL is invalid, which the first call of a tool reports
         return False
 
 
@@ -153,14 +153,17 @@ def _certificates(url: str) -> ssl.SSLContext:
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     try:
         return httpx2.create_ssl_context()
-    except OSError as exc:  # ssl.SSLError is one, too
+    except OSError as exc:  # ssl.SSLError is a subclass of OSError
         file = os.environ.get("SSL_CERT_FILE")
         reason = exc.strerror or exc
         raise errors.Misconfigured(f"SSL_CERT_FILE must be a file with certificates, got {file!r}: {reason}") from exc
 
 
 def _has_fields(value: object, name: str) -> bool:
-    """Whether the value has the fields in _FIELDS[name]. It is a tool's answer, or an object in a list of an answer."""
+    """Whether a value is an object with the fields in _FIELDS[name].
+
+    The value is the answer of the tool `name`, or an object in an answer's list `name`.
+    """
     return isinstance(value, dict) and all(
         field in value and (field not in _FIELDS or _are_objects(value[field], field))
         for field in _FIELDS.get(name, ())

@@ -251,9 +251,10 @@ def _text_export_kind(path: Path, start: bytes) -> tuple[str, str] | None:
 def _is_whatsapp(beginning: bytes) -> bool:
     """Whether a text file begins with the messages of a WhatsApp chat.
 
-    If no comma separates date and time, the file may also be a log or a diary. Then it counts as a chat only if one
-    sender has several messages, and if a second condition holds: usually, that there is another sender. But if the
-    dates are as in logs (2026-05-20), the condition is that the file begins with WhatsApp's own message without sender.
+    If a comma separates date and time, or if the dates are Korean, two messages are enough. Otherwise the file may also
+    be a log or a diary. Then it counts as a chat only if two conditions hold. First, one sender has several messages.
+    Second, there are at least two senders or, if the dates are as in logs (2026-05-20), the file begins with a message
+    without sender, which is from WhatsApp itself.
     """
     chat = _DIRECTION_MARKS.sub("", _decode(beginning)).lstrip()
     first, senders = re.match(_CHAT_TIME, chat), [match["sender"] for match in _CHAT_LINE.finditer(chat)]

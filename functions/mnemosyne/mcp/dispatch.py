@@ -129,7 +129,8 @@ def _unavailable_text(error: ServiceError, tool: Tool[Any]) -> str:
         return f"unavailable until the server's operator acts, nothing was changed: {error.cause}; {log_hint}"
     text = str(error)
     if isinstance(error, StatementTimeout):
-        # Leave out the next step, which is for the operator and is in the log. The caller can only read less.
+        # Leave out the error's next step, because it is for the operator, who finds it in the log. The caller can only
+        # repeat the call so that it reads less.
         text = error.cause
         text += ": narrow the search by time or tags, or ask for less" if tool.scope is Scope.READ else ""
     return f"temporarily unavailable, nothing was changed, try again shortly: {text}"

@@ -21,7 +21,7 @@ weight."""
 
 
 class ThreadLimiter:
-    """Limits how many threads all callers may use together. Each principal may use half of this number."""
+    """Limits how many threads all callers may use together. One principal may use at most half of this number."""
 
     def __init__(self, threads: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._threads = threads

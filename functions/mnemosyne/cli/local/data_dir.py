@@ -37,7 +37,7 @@ class DataDir:
     postgres = _DataPath("postgres")
     """The folder of PostgreSQL's database cluster."""
     making_cluster = _DataPath("making-cluster")
-    """Marker file that exists while PostgreSQL's cluster is created. If it exists later, this was interrupted."""
+    """Marker file that exists while PostgreSQL's cluster is created. If the creation is interrupted, the file stays."""
     queue = _DataPath("queue.db")
     """The file of the queue, which has the messages that were accepted but not yet processed."""
     statistics = _DataPath("token-counts")
@@ -114,7 +114,7 @@ class DataDir:
     def missing_system_message(directory: str | None) -> str:
         """Return an error message if the directory (by default the user's data directory) contains no local system.
 
-        The result is empty if it contains one.
+        The message is empty if the directory contains a local system.
         """
         path = _path(directory)
         if (path / "postgres" / "PG_VERSION").exists():

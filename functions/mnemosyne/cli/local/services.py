@@ -83,8 +83,10 @@ def serve(
     """Start the function `ingest` and the functions `others`. Then begin to push messages of the queue to `ingest`.
 
     Returns the started processes. The function `dead_letter` starts when the first message is pushed to it. With the
-    Pub/Sub emulator, which pushes messages itself, `dead_letter` starts at once. When the ExitStack `exits` is closed,
-    first the pushes stop, then the functions, and then the delivery ends.
+    Pub/Sub emulator, which pushes messages itself, `dead_letter` starts at once.
+
+    When the ExitStack `exits` is closed, no further pushes start. Then the functions finish their requests and exit.
+    Then the delivery waits for its last pushes, and ends.
     """
     ingest = new_process("ingest", directory, settings, database)
     if emulator_host := os.environ.get("PUBSUB_EMULATOR_HOST"):

@@ -40,7 +40,10 @@ class Stack:
     functions: tuple[FunctionProcess, ...]
 
     def watch(self, stopping: threading.Event, say: Callable[[str], None]) -> None:
-        """Restart the database and functions that have died, and print log-in codes, until `stopping` is set."""
+        """Restart the database and functions that have died, until `stopping` is set.
+
+        Also prints log-in codes, and removes expired memories once a minute.
+        """
         codes = self.directory.log_in_codes
         printed = codes.stat().st_size if codes.exists() else 0
         expired_at = time.monotonic()
@@ -50,7 +53,7 @@ class Stack:
                 expired_at = time.monotonic()
                 from mnemosyne.app.operator import expire_memories  # slow to import
 
-                # If the database is unavailable, do nothing. A minute later, the next attempt removes them.
+                # If the database is unavailable, do nothing: the next attempt, a minute later, removes the memories.
                 with suppress(Unavailable):
                     expire_memories(connection_factory(self.database.url(postgres.OWNER)))
             if not self.database.running:

@@ -91,7 +91,8 @@ def recall_for_hook(arguments: HookArguments, principal: Principal, services: Se
         quality_weight=HYBRID_QUALITY_WEIGHT,
         preferred=named_times(text, now=services.clock(), timezone=arguments.timezone),
         characters=RESPONSE_CHARACTERS,
-        # Otherwise weak hits, for example of one session, could take all the places within the limit.
+        # If none of the best candidates is close enough, the search puts closer candidates of lower rank before them.
+        # Otherwise weak hits, for example from one long session, could fill the limit.
         wanted_confidence=arguments.min_confidence,
     )
     result = run_search(query, principal, services)

@@ -42,8 +42,8 @@ def with_matches(
         spans = [[text.original(literal_spans(query, text.text)) for text in of_hit] for of_hit in texts]
     else:
         beginning = query[:MARKED_CHARACTERS]
-        # For each hit, the first text keeps letters that show the language, for example ß, because the database detects
-        # the language from this text. `of_words` replaces such letters.
+        # The database detects the language of a hit from the beginning of its text. Letters such as ß show the
+        # language, but `of_words` replaces them. So the database gets the beginning with these letters as first text.
         beginnings = [NormalText.of(" ".join(of_hit)[:LANGUAGE_CHARACTERS]).text for of_hit in originals]
         texts = [[NormalText.of_words(text) for text in of_hit] for of_hit in originals]
         marked = memories.mark_words(

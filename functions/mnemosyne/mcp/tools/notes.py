@@ -48,7 +48,10 @@ def window_note(window: Window | None) -> str | None:
 
 
 def more_note(query: SearchQuery) -> str:
-    """Return a note for a search that finds every matching memory, but finds more of them than the limit allows."""
+    """Return a note that more memories match than the limit of the search allows.
+
+    The note is for searches without a query and for exact searches, in which every matching memory is a hit.
+    """
     filters = query.filters
     higher_limit = "raise limit, or " if query.limit < MAXIMUM_LIMIT else ""
     # list_memories has no arguments for a query, for `as_of` or for another match of tags than `any`.
