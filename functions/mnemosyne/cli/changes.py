@@ -34,10 +34,10 @@ def changes(
     listing = ListChanges(namespace=namespace, after=ChangeCursor(since=seconds_since(since, timezone)))
     with memory_system(**target_values, delivers=follow) as system:
         rows = change_rows(system, listing, follow=follow)
-        print_rows(rows, _line, counted_by="kind", noun="change", as_json=as_json, follow=follow)
+        print_rows(rows, _format_change, counted_by="kind", noun="change", as_json=as_json, follow=follow)
 
 
-def _line(event: Row) -> str:
+def _format_change(event: Row) -> str:
     successor = f"by {event['superseded_by']}" if event["kind"] == "superseded" else None
     title = event.get("memory", {}).get("title")
     parts = [event["at"], f"{event['kind']:10}", event["memory_id"], ", ".join(event["fields"]), successor, title]

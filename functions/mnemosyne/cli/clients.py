@@ -63,10 +63,10 @@ def how_to_connect(url: str, directory: str, *, auth_mode: str = "none", is_defa
         header=f' --header "{authorization}"' if with_key else "",
         curl_header=f" -H '{authorization}'" if auth_mode != "none" else "",
         try_it=_TRY_IT,
-        desktop=_servers_json({"command": "npx", "args": remote}),
-        cursor=_servers_json({"url": url, **headers}),
-        vs_code=_servers_json({"type": "http", "url": url, **headers}, under="servers"),
-        gemini=_servers_json({"httpUrl": url, **headers}),
+        desktop=_config_json({"command": "npx", "args": remote}),
+        cursor=_config_json({"url": url, **headers}),
+        vs_code=_config_json({"type": "http", "url": url, **headers}, under="servers"),
+        gemini=_config_json({"httpUrl": url, **headers}),
     )
 
 
@@ -84,5 +84,6 @@ def command() -> str:
     return shlex.quote(str(program))
 
 
-def _servers_json(server: dict[str, Any], under: str = "mcpServers") -> str:
+def _config_json(server: dict[str, Any], under: str = "mcpServers") -> str:
+    """Return a client's configuration of this server. `under` is the name of the client's object with all servers."""
     return json.dumps({under: {"mnemosyne": server}}, ensure_ascii=False)

@@ -86,12 +86,12 @@ def list_(
         if by_cause:
             for group in system.run(CountDeadLetters(**criteria))["causes"]:
                 count += group["letters"]
-                say(json.dumps(group) if as_json else plain(_group_line(group)))
+                say(json.dumps(group) if as_json else plain(_format_group(group)))
         else:
             for page in pages(system, ListDeadLetters(**criteria)):
                 for letter in page["letters"]:
                     count += 1
-                    say(json.dumps(letter) if as_json else plain(_line(letter)))
+                    say(json.dumps(letter) if as_json else plain(_format_letter(letter)))
     if not as_json:
         say(f"{quantity(count, 'dead letter')}.", err=True)
 
@@ -163,7 +163,7 @@ def drop(
     say(f"Dropped {message_ids[0]}." if len(message_ids) == 1 else f"Dropped {quantity(dropped, 'dead letter')}.")
 
 
-def _line(letter: Mapping[str, Any]) -> str:
+def _format_letter(letter: Mapping[str, Any]) -> str:
     parts = [letter["message_id"], minute(letter["dead_lettered_at"])]
     parts.append(quantity(len(letter["request_ids"]), "memory", "memories"))
     if letter["redrives"]:
@@ -175,6 +175,6 @@ def _line(letter: Mapping[str, Any]) -> str:
     return "  ".join([*parts, letter["cause"]])
 
 
-def _group_line(group: Mapping[str, Any]) -> str:
+def _format_group(group: Mapping[str, Any]) -> str:
     between = f"{minute(group['oldest'])} to {minute(group['newest'])}"
     return f"{quantity(group['letters'], 'letter')}  {group['in_flight']:,} in flight  {between}  {group['cause']}"

@@ -124,7 +124,7 @@ class McpDestination(_PollingDestination):
 
         The records are sent in one call, or in several if they have more JSON values than are allowed in one call.
         """
-        lines = [_line(record) for record in records if not isinstance(record.reading, FailedRequest)]
+        lines = [_to_json_line(record) for record in records if not isinstance(record.reading, FailedRequest)]
         failures = [_failure_fields(record.reading) for record in records if isinstance(record.reading, FailedRequest)]
         arguments: dict[str, Any] = {"name": source.name[-NAME_CHARACTERS:], "format": "jsonl"}
         if source.timezone != "UTC":
@@ -136,9 +136,9 @@ class McpDestination(_PollingDestination):
             self._client.call("import_memories", arguments | {"text": text})
 
     def outcomes(self, request_ids: Sequence[UUID]) -> Outcomes:
-        return self._ask_if_available(lambda: self._outcomes(request_ids))
+        return self._ask_if_available(lambda: self._request_outcomes(request_ids))
 
-    def _outcomes(self, request_ids: Sequence[UUID]) -> Outcomes:
+    def _request_outcomes(self, request_ids: Sequence[UUID]) -> Outcomes:
         answer = self._client.call("ingest_status", {"request_ids": [str(request_id) for request_id in request_ids]})
         return {
             status.request_id: status
@@ -186,7 +186,7 @@ def _failure_fields(failure: FailedRequest) -> dict[str, str]:
     return {"request_id": str(failure.request_id), "error": failure.error[:ERROR_CHARACTERS], **name}
 
 
-def _line(record: Record) -> str:
+def _to_json_line(record: Record) -> str:
     """Return the record as a JSON line: the known fields as they were read from the file, and the request id."""
     fields = record.item.fields or {}
     values = {name: fields[name] for name in MemoryInput.model_fields if fields.get(name) is not None}

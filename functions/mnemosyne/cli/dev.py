@@ -60,7 +60,7 @@ def dev(host: str, port: int, data_dir: str | None, auth_mode: str, embedder: st
             f"--host must be a name or address that clients connect to, got {host}: with --auth-mode oauth it is in "
             "every token"
         )
-    space = _space(embedder)
+    space = _space_of_embedder(embedder)
     serving, stopping = threading.Event(), threading.Event()
     _stop_on_signals(serving, stopping)
     started = time.monotonic()
@@ -88,7 +88,7 @@ def dev(host: str, port: int, data_dir: str | None, auth_mode: str, embedder: st
     say("Stopped. The memories stay in " + str(directory.path))
 
 
-def _space(embedder: str | None) -> EmbeddingSpace | None:
+def _space_of_embedder(embedder: str | None) -> EmbeddingSpace | None:
     if embedder is None:
         return None
     provider = PROVIDERS[embedder]

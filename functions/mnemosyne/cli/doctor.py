@@ -24,10 +24,10 @@ from mnemosyne.errors import ServiceError
 def doctor(as_json: bool, **target_values: Any) -> None:
     """Check settings, database, schema, embedding space, role, languages, topic, embedder, reranker, authentication."""
     checks = []
-    for check in _checks(target_values):
+    for check in _run_checks(target_values):
         checks.append(check)
         if not as_json:
-            say(f"{_state(check):5}  {check.name:16}  {check.seen}")
+            say(f"{_result_word(check):5}  {check.name:16}  {check.seen}")
             if check.remedy:
                 say(f"{'':23}  → {check.remedy}")
     if as_json:
@@ -49,13 +49,13 @@ def doctor(as_json: bool, **target_values: Any) -> None:
         say("All works, with warnings." if any(check.is_warning for check in checks) else "All is well.")
 
 
-def _state(check: Check) -> str:
+def _result_word(check: Check) -> str:
     if check.is_warning:
         return "warn"
     return "ok" if check.ok else "WRONG"
 
 
-def _checks(target_values: Mapping[str, Any]) -> Iterator[Check]:
+def _run_checks(target_values: Mapping[str, Any]) -> Iterator[Check]:
     try:
         if target_values["project"] is not None:
             with memory_system(**target_values, delivers=False) as system:

@@ -56,10 +56,10 @@ def forget(
             criteria = selection(**options)
             preview = system.run(PreviewForgetting(**criteria))
             if dry_run:
-                _list(system, criteria, preview, options["timezone"], target_options)
+                _print_dry_run(system, criteria, preview, options["timezone"], target_options)
                 return
             if not (preview["holds"] or confirm or yes):  # if there is a legal hold, the next step fails anyway
-                _ask(preview, options["timezone"])
+                _ask_to_forget(preview, options["timezone"])
             continued = UUID(system.run(BeginForgetting(**criteria, token=confirm or preview["token"]))["id"])
         count = _delete_memories(system, namespace, continued, target_options)
         how_to_show = f"`mnemosyne receipt show {target_options} {continued}` writes the receipt."
@@ -90,9 +90,9 @@ def _delete_memories(system: System, namespace: str, forgetting_id: UUID, target
     return count
 
 
-def _ask(preview: Mapping[str, Any], timezone: str) -> None:
+def _ask_to_forget(preview: Mapping[str, Any], timezone: str) -> None:
     """Show the memories that would be forgotten, and ask whether to forget them."""
-    _show(preview["page"][:PREVIEW_SIZE], timezone)
+    _print_memories(preview["page"][:PREVIEW_SIZE], timezone)
     if preview["memories"] > PREVIEW_SIZE:
         say(f"… and {preview['memories'] - PREVIEW_SIZE:,} more; --dry-run lists all.")
     if number := preview["memories"]:
@@ -103,12 +103,12 @@ def _ask(preview: Mapping[str, Any], timezone: str) -> None:
     ask_to_confirm(question, "--yes, or --confirm with the token of --dry-run")
 
 
-def _list(
+def _print_dry_run(
     system: System, criteria: Mapping[str, Any], preview: Mapping[str, Any], timezone: str, target_options: str
 ) -> None:
     page = preview
     while True:
-        _show(page["page"], timezone)
+        _print_memories(page["page"], timezone)
         if not page["cursor"]:
             break
         page = system.run(PreviewForgetting(**criteria, cursor=page["cursor"]))
@@ -120,6 +120,6 @@ def _list(
         say(f"The same command with --confirm {preview['token']} deletes them.")
 
 
-def _show(page: Sequence[Mapping[str, str]], timezone: str) -> None:
+def _print_memories(page: Sequence[Mapping[str, str]], timezone: str) -> None:
     for memory in page:
         say(f"{local_date(memory['timestamp'], timezone)}  {memory['id']}  {plain(memory['beginning'])}")

@@ -36,7 +36,7 @@ def read_files(listing: Listing) -> Iterator[Item]:
     for file, format_ in listing.files:
         relative_path = listing.relative_path(file)
         try:
-            yield from _read(listing, file, format_, relative_path)
+            yield from _read_file(listing, file, format_, relative_path)
         except (OSError, ValueError, InvalidRequest) as exc:
             if not listing.is_folder:
                 raise
@@ -44,10 +44,10 @@ def read_files(listing: Listing) -> Iterator[Item]:
             yield Item(valid_unicode(str(file)), None, f"it cannot be read: {exc}", path=path)
 
 
-def _read(listing: Listing, file: Path, format_: str, relative_path: str) -> Iterator[Item]:
+def _read_file(listing: Listing, file: Path, format_: str, relative_path: str) -> Iterator[Item]:
     name = valid_unicode(str(file))
     with file.open("rb") as stream:
-        modified = _modified(file)
+        modified = _modification_time(file)
         if format_ == JSON_LIST:
             items = _mcp_memory_service(lambda: reading.utf_8_text(stream, name), name)
         else:
@@ -60,7 +60,7 @@ def _read(listing: Listing, file: Path, format_: str, relative_path: str) -> Ite
             listing.skip(file, EMPTY)
 
 
-def _modified(file: Path) -> datetime | None:
+def _modification_time(file: Path) -> datetime | None:
     """Return the time at which the file was last modified, or None if the year is not between 1 and 9999.
 
     Some programs set such a time by mistake, for example by writing milliseconds instead of seconds.
@@ -85,7 +85,7 @@ def _mcp_memory_service(text: Callable[[], BinaryIO], name: str) -> Iterator[Ite
     try:
         for number, memory in enumerate(ijson.items(text(), path, use_float=True)):
             has_memories = True
-            yield _memory(memory, f"{name}:memories[{number}]", number + 1)
+            yield _parse_memory(memory, f"{name}:memories[{number}]", number + 1)
     except (JSONError, RecursionError) as exc:
         raise ValueError(_describe_json_error(exc)) from exc
     if not has_memories and not _has_memories(text(), path):
@@ -108,7 +108,7 @@ def _has_memories(stream: BinaryIO, path: str) -> bool:
     return any(event == "start_array" and where == prefix for where, event, _ in ijson.parse(stream))
 
 
-def _memory(memory: Any, source: str, line: int) -> Item:
+def _parse_memory(memory: Any, source: str, line: int) -> Item:
     try:
         check_depth(memory, of="a memory")
     except InvalidRequest as exc:

@@ -71,7 +71,7 @@ def import_(
             raise click.UsageError("--restore excludes --url, --via, --source and other formats than jsonl")
         restore_files(files, namespace or DEFAULT_NAMESPACE, data_dir, as_json=as_json)
         return
-    listings = {path: _listing(path, format_) for path in files}
+    listings = {path: _list_files(path, format_) for path in files}
     if source:
         check_notes(listings.values())
     # Count the memories before any memory is sent, because the count also checks that all files can be read.
@@ -208,7 +208,7 @@ def _print_notices(listing: Listing, left_out: Mapping[str, int]) -> None:
         say(f"{plain(path.name)}: and {len(notices) - NOTICES:,} more", err=True)
 
 
-def _listing(path: Path, format_: str | None) -> Listing:
+def _list_files(path: Path, format_: str | None) -> Listing:
     if not path.is_file() and not path.is_dir():
         raise InvalidRequest(
             f"{path} is not a regular file: import reads it twice and keeps a journal next to it; "

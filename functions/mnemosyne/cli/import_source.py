@@ -49,8 +49,8 @@ class Source:
                 f"the path of a folder is the source of its notes and must have at most {SOURCE_LIMIT:,} characters, "
                 f"got {length:,}: name the source with --source"
             )
-        folder_name = _storable(vault or full_path)
-        name = folder_name if path.is_dir() else _storable(str(path))
+        folder_name = _to_valid_source(vault or full_path)
+        name = folder_name if path.is_dir() else _to_valid_source(str(path))
         return cls(name, timezone, folder_name, str(path))
 
     def external_id(self, item: Item) -> ExternalId:
@@ -60,11 +60,11 @@ class Source:
         file (with the line number, except for a note).
         """
         source = escape(item.source)
-        place = source.removeprefix(_storable(self.root or self.name)).lstrip(":/") or str(item.line)
+        place = source.removeprefix(_to_valid_source(self.root or self.name)).lstrip(":/") or str(item.line)
         return ExternalId(self.name, f"{place}{item.suffix}"[-KEY_LIMIT:])
 
 
-def _storable(name: str) -> str:
+def _to_valid_source(name: str) -> str:
     return escape(valid_unicode(name))[-SOURCE_LIMIT:]
 
 

@@ -77,18 +77,18 @@ class UnderWay:
         while len(self._batches) > down_to:
             # Ask for the outcomes of several small batches in one call. With a call for each batch, an import of many
             # small files would be slow.
-            for group in list(batches(self._batches, _open_requests, most=BATCH_LIMIT, largest=BATCH_LIMIT)):
+            for group in list(batches(self._batches, _count_open_requests, most=BATCH_LIMIT, largest=BATCH_LIMIT)):
                 request_ids = set[UUID]().union(*(batch.open for batch, _ in group))
                 outcomes = self.destination.outcomes(sorted(request_ids))
-                count = sum(_follow(batch, outcomes, self.destination) for batch, _ in group)
+                count = sum(_add_outcomes(batch, outcomes, self.destination) for batch, _ in group)
                 progress(count)
-                self._finish([entry for entry in group if not entry[0].open])
+                self._record_finished([entry for entry in group if not entry[0].open])
                 if not count:  # later batches probably have no new outcomes either, so pause before asking for them
                     break
             if len(self._batches) > down_to:
                 self.destination.pause()
 
-    def _finish(self, finished: Sequence[tuple[Batch, Journal]]) -> None:
+    def _record_finished(self, finished: Sequence[tuple[Batch, Journal]]) -> None:
         for batch, journal in finished:
             journal.finish_batch(batch.number, batch.states, batch.failures, batch.stored)
             self._batches.remove((batch, journal))
@@ -96,7 +96,7 @@ class UnderWay:
                 journal.close()  # the journal opens again if its file has further batches
 
 
-def _open_requests(entry: tuple[Batch, Journal]) -> int:
+def _count_open_requests(entry: tuple[Batch, Journal]) -> int:
     return len(entry[0].open)
 
 
@@ -154,12 +154,12 @@ def _prepare(batch: Batch, earlier: Published | None, destination: Destination, 
         batch.present = earlier.present
         outcomes = destination.outcomes(batch.request_ids)
         return [record for record in batch.records if record.reading.request_id not in outcomes]
-    _find_earlier(batch, destination)
+    _find_earlier_outcomes(batch, destination)
     journal.record(batch.number, batch.contents, batch.request_ids, batch.left_out, batch.updates, batch.present)
     return [record for record in batch.records if record.reading.request_id not in batch.present]
 
 
-def _find_earlier(batch: Batch, destination: Destination) -> None:
+def _find_earlier_outcomes(batch: Batch, destination: Destination) -> None:
     """Store in the batch the outcomes that its requests have from an earlier import.
 
     A record with source and key, or with a request id in the file, has the same request id in each import.
@@ -175,7 +175,7 @@ def _find_earlier(batch: Batch, destination: Destination) -> None:
     batch.earlier = {request_id: outcome for request_id, outcome in outcomes.items() if outcome.state in failed_states}
 
 
-def _follow(batch: Batch, outcomes: Mapping[UUID, IngestStatus], destination: Destination) -> int:
+def _add_outcomes(batch: Batch, outcomes: Mapping[UUID, IngestStatus], destination: Destination) -> int:
     """Store new outcomes in the batch, and return the number of records that got their outcome by this call."""
     statuses = {
         request_id: outcome

@@ -97,7 +97,7 @@ def _pack(request_ids: Iterable[UUID]) -> bytes:
     return b"".join(request_id.bytes for request_id in request_ids)
 
 
-def _ids(data: bytes) -> list[UUID]:
+def _unpack(data: bytes) -> list[UUID]:
     return [UUID(bytes=data[at : at + 16]) for at in range(0, len(data), 16)]
 
 
@@ -180,7 +180,7 @@ class Journal:
         if row is None:
             return None
         ids, is_finished, present = row
-        return Published(_ids(ids), bool(is_finished), frozenset(_ids(present)))
+        return Published(_unpack(ids), bool(is_finished), frozenset(_unpack(present)))
 
     def record(
         self,

@@ -26,7 +26,7 @@ def keys() -> None:
     """Create, list and revoke the API keys of agents."""
 
 
-def _lifetime(value: str) -> timedelta:
+def _parse_lifetime(value: str) -> timedelta:
     """Parse the lifetime of a key: a number of days, or a duration. This is a type for click. Raises BadParameter."""
     lifetime = timedelta()
     with suppress(click.BadParameter):
@@ -54,7 +54,7 @@ def _lifetime(value: str) -> timedelta:
 @click.option(
     "--expires-in",
     metavar="DAYS",
-    type=_lifetime,
+    type=_parse_lifetime,
     help="Days until the key expires, or a duration such as 12h, 90d or 4w [default: never].",
 )
 @target(DATA_DIR, PROJECT)
@@ -116,7 +116,7 @@ def list_(as_json: bool, **target_values: Any) -> None:
     now = datetime.now(UTC).isoformat()
     for key in rows:
         expires = key["expires_at"]
-        state = _state(key, now)
+        state = _key_state(key, now)
         until = f"until {expires[:10]}" if expires else "for ever"
         last_use = f"used {minute(key['last_used_at'])}" if key["last_used_at"] else "never used"
         namespace, name = column(key["namespace"], 20), plain(key["name"])
@@ -125,7 +125,7 @@ def list_(as_json: bool, **target_values: Any) -> None:
         say("There are no keys.")
 
 
-def _state(key: dict[str, Any], now: str) -> str:
+def _key_state(key: dict[str, Any], now: str) -> str:
     if key["revoked_at"]:
         return "revoked"
     if key["blocked_at"]:

@@ -66,7 +66,7 @@ def list_files(path: Path, format_: str | None) -> Listing:
         listing.files.append((path, format_ or _detect_format(path)))
         return listing
     for file in _walk(listing):
-        _add(listing, file, format_)
+        _add_or_skip(listing, file, format_)
     _skip_reserved(listing)
     _skip_same_path(listing)
     return listing
@@ -158,7 +158,7 @@ def _walk(listing: Listing) -> Iterator[Path]:
                 yield parent / name
 
 
-def _add(listing: Listing, file: Path, format_: str | None) -> None:
+def _add_or_skip(listing: Listing, file: Path, format_: str | None) -> None:
     guessed = format_by_name(file)
     try:
         unsupported = unsupported_files.unsupported_kind(file)

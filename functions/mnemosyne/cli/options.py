@@ -42,7 +42,7 @@ def refuse_empty(context: click.Context, parameter: click.Parameter, value: Valu
     This is a callback for click.
     """
     if "" in (value if isinstance(value, tuple) else (value,)):
-        raise click.BadParameter(f"must not be empty{_advice(parameter)}")
+        raise click.BadParameter(f"must not be empty{_advice_on_empty(parameter)}")
     return value
 
 
@@ -60,11 +60,11 @@ class FilledPath(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Refuse an empty value, and convert all others to a Path."""
         if value == "":
-            self.fail(f"must not be empty{_advice(param)}", param, ctx)
+            self.fail(f"must not be empty{_advice_on_empty(param)}", param, ctx)
         return super().convert(value, param, ctx)
 
 
-def _advice(parameter: click.Parameter | None) -> str:
+def _advice_on_empty(parameter: click.Parameter | None) -> str:
     can_be_left_out = isinstance(parameter, click.Option) and not parameter.required
     return ": leave the option out" if can_be_left_out else ""
 
@@ -82,7 +82,7 @@ DIRECTORY = text_option(
 )
 
 
-def _refuse_empty(context: click.Context, parameter: click.Parameter, value: str | None) -> str:
+def _refuse_empty_namespace(context: click.Context, parameter: click.Parameter, value: str | None) -> str:
     if value == "":  # probably an unset shell variable, so it must not mean all namespaces
         raise click.BadParameter("must not be empty: leave the option out for all namespaces")
     return value or ""
@@ -90,7 +90,7 @@ def _refuse_empty(context: click.Context, parameter: click.Parameter, value: str
 
 def namespace_or_all(*, help: str) -> Decorator:  # noqa: A002 - as click's own
     """Return a decorator that adds --namespace. Without the option, the value is empty and means all namespaces."""
-    return click.option("--namespace", callback=_refuse_empty, help=help)
+    return click.option("--namespace", callback=_refuse_empty_namespace, help=help)
 
 
 def options(*decorators: Decorator) -> Decorator:

@@ -52,7 +52,7 @@ def outcomes(
             if keys
             else outcome_rows(system, listing, follow=follow)
         )
-        print_rows(rows, _line, counted_by="state", noun="outcome", as_json=as_json, follow=follow)
+        print_rows(rows, _format_outcome, counted_by="state", noun="outcome", as_json=as_json, follow=follow)
         if not keys and not source:
             _print_waiting(system, namespace)
 
@@ -69,7 +69,7 @@ def _print_waiting(system: System, namespace: str) -> None:
         )
 
 
-def _line(row: Row) -> str:
+def _format_outcome(row: Row) -> str:
     name = f"{row['source']} {row['key']}" if row["source"] else row["request_id"] or f"message {row['message_id']}"
     parts = [row["updated_at"], f"{row['state']:13}", name, row["memory_id"], row["error"], row["note"]]
     return "  ".join(filter(None, parts))

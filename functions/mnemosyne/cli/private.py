@@ -174,7 +174,7 @@ class FailuresFile:
         try:
             with replacement(self.path) as file:
                 for failure in failures:
-                    file.write(_line(failure))
+                    file.write(_to_json_line(failure))
                     count += 1
             if not count:
                 self.path.unlink(missing_ok=True)
@@ -183,7 +183,7 @@ class FailuresFile:
         return count
 
 
-def _line(failure: Mapping[str, Any]) -> str:
+def _to_json_line(failure: Mapping[str, Any]) -> str:
     """Return a failure as a line of JSON.
 
     Non-ASCII characters are written unescaped, so that people can read them. If the failure contains a lone

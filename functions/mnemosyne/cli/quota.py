@@ -51,7 +51,7 @@ def list_(namespace: str | None, as_json: bool, **target_values: Any) -> None:
         say(json.dumps([values | {"namespace": values["namespace"] or None} for values in quotas]))
         return
     for values in quotas:
-        parts = (_usage(values[used], values[limit], used.replace("_", " ")) for used, limit in COLUMNS)
+        parts = (_format_usage(values[used], values[limit], used.replace("_", " ")) for used, limit in COLUMNS)
         say(f"{column(values['namespace'] or '(all others)', 30)}  {', '.join(parts)}")
 
 
@@ -78,5 +78,5 @@ def set_(namespace: str, as_json: bool, **options: Any) -> None:
     say(json.dumps({"namespace": namespace or None, **limits}) if as_json else result)
 
 
-def _usage(used: int, limit: int | None, unit: str) -> str:
+def _format_usage(used: int, limit: int | None, unit: str) -> str:
     return f"{used:,} {unit} (no limit)" if limit is None else f"{used:,} of {limit:,} {unit}"

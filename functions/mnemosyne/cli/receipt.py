@@ -70,8 +70,8 @@ def verify(file: Path, key: Path | None) -> None:
     """Check offline that a receipt and its list of ids have not changed since the receipt was signed."""
     from mnemosyne.adapters.signing.receipts import verify as verified
 
-    document = _json(file)
-    thumbprint = verified(document, _trusted_keys(_json(key)) if key else [])
+    document = _read_json_object(file)
+    thumbprint = verified(document, _trusted_keys(_read_json_object(key)) if key else [])
     content = document["receipt"]
     count, namespace = quantity(content["memories"], "memory", "memories"), plain(content["namespace"])
     when = f"from {content['started_at']} to {content['finished_at']}"
@@ -94,7 +94,7 @@ def _trusted_keys(keys: dict[str, Any]) -> list[dict[str, Any]]:
     return key_list
 
 
-def _json(file: Path) -> dict[str, Any]:
+def _read_json_object(file: Path) -> dict[str, Any]:
     with click.open_file(str(file), "rb") as stream:
         document = read_json(stream.read(), of=str(file))
     if not isinstance(document, dict):

@@ -72,7 +72,7 @@ def redrive(
             for letter in answer["letters"]:
                 letters.append({"message_id": letter["message_id"], "cause": letter["cause"]})
                 if not as_json:
-                    say(_line(letter))
+                    say(_format_letter(letter))
     if as_json:
         kinds = {"redriven": [] if dry_run else letters, "would_redrive": letters if dry_run else []}
         say(json.dumps({**kinds, "problems": problems}))
@@ -127,7 +127,7 @@ def _redrive(
         remaining = [*answer["untried"], *remaining[len(batch) :]]
 
 
-def _line(letter: Mapping[str, Any]) -> str:
+def _format_letter(letter: Mapping[str, Any]) -> str:
     count = quantity(letter["memories"], "memory", "memories")
     return plain(f"{letter['message_id']}  {minute(letter['dead_lettered_at'])}  {count}  {letter['cause']}")
 

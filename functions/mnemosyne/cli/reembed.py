@@ -76,7 +76,7 @@ def _embed_and_switch(system: System, space: dict[str, Any], missing: int, batch
     while useless < USELESS_ROUNDS:
         _embed_all(system, space, missing, batch_size)
         system.run(IndexMove(**space))
-        answer = _switch(system, space)
+        answer = _switch_searches(system, space)
         if answer["switched"]:
             return
         useless += answer["missing"] >= missing
@@ -114,7 +114,7 @@ def _embed_some(system: System, operation: FillMove) -> int:
     raise AssertionError("unreachable")
 
 
-def _switch(system: System, space: dict[str, Any]) -> dict[str, Any]:
+def _switch_searches(system: System, space: dict[str, Any]) -> dict[str, Any]:
     for attempt in range(ATTEMPTS):
         try:
             return system.run(SwitchMove(**space))

@@ -28,7 +28,7 @@ _Lifetime = int | Literal["none"]
 """Seconds; "none" removes a lifetime."""
 
 
-def _lifetime(value: str) -> _Lifetime:
+def _parse_lifetime(value: str) -> _Lifetime:
     if value == "none":
         return "none"
     seconds = duration(value)
@@ -53,7 +53,7 @@ def list_(as_json: bool, **target_values: Any) -> None:
         say(json.dumps([values | {"namespace": values["namespace"] or None} for values in namespaces]))
         return
     for values in namespaces:
-        lifetimes = ", ".join(f"{name} {_lifetime_text(values[name])}" for name in ("default", "maximum"))
+        lifetimes = ", ".join(f"{name} {_format_lifetime(values[name])}" for name in ("default", "maximum"))
         expiring = quantity(values["expiring"], "memory expires", "memories expire")
         say(f"{column(values['namespace'] or '(all others)', 30)}  {lifetimes}; {expiring}")
     if not namespaces:
@@ -62,8 +62,10 @@ def list_(as_json: bool, **target_values: Any) -> None:
 
 @retention.command(name="set")
 @namespace_or_all(help="The namespace [default: all without lifetimes of their own].")
-@click.option("--default", type=_lifetime, metavar="90d", help="Lifetime of memories without an expiry, unless pinned.")
-@click.option("--maximum", type=_lifetime, metavar="365d", help="Longest lifetime of every memory.")
+@click.option(
+    "--default", type=_parse_lifetime, metavar="90d", help="Lifetime of memories without an expiry, unless pinned."
+)
+@click.option("--maximum", type=_parse_lifetime, metavar="365d", help="Longest lifetime of every memory.")
 @click.option("--yes", is_flag=True, help="Do not ask, even if memories expire at once.")
 @target(DATA_DIR, PROJECT)
 def set_(namespace: str, default: _Lifetime | None, maximum: _Lifetime | None, yes: bool, **target_values: Any) -> None:
@@ -114,7 +116,7 @@ def _apply_retention(system: System, namespace: str, missing: NotFound | None = 
     say(f"Done: {quantity(count, 'stored memory has', 'stored memories have')} another expiry now.")
 
 
-def _lifetime_text(seconds: int | None) -> str:
+def _format_lifetime(seconds: int | None) -> str:
     if seconds is None:
         return "none"
     return f"{seconds // DAY}d" if seconds % DAY == 0 else str(timedelta(seconds=seconds))

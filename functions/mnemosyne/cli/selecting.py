@@ -76,7 +76,7 @@ def selection(
         "session": session,
         "after": _utc_text(window.after if window else None),
         "before": _utc_text(window.before if window else None),
-        "metadata": [_condition(text) for text in metadata],
+        "metadata": [_parse_condition(text) for text in metadata],
         "all": everything,
     }
     return {name: value for name, value in arguments.items() if value}
@@ -86,7 +86,7 @@ def _utc_text(time: datetime | None) -> str | None:
     return None if time is None else time.astimezone(UTC).isoformat()
 
 
-def _condition(text: str) -> dict[str, Any]:
+def _parse_condition(text: str) -> dict[str, Any]:
     path, equals, value = text.partition("=")
     if not (path and equals):
         raise InvalidRequest(f"--metadata must be {_METADATA}, got {text[:60]!r}")

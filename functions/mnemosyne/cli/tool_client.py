@@ -165,12 +165,12 @@ def _has_fields(value: object, name: str) -> bool:
     The value is the answer of the tool `name`, or an object in an answer's list `name`.
     """
     return isinstance(value, dict) and all(
-        field in value and (field not in _FIELDS or _are_objects(value[field], field))
+        field in value and (field not in _FIELDS or _is_list_of_objects(value[field], field))
         for field in _FIELDS.get(name, ())
     )
 
 
-def _are_objects(value: object, name: str) -> bool:
+def _is_list_of_objects(value: object, name: str) -> bool:
     return isinstance(value, list) and all(_has_fields(item, name) for item in value)
 
 

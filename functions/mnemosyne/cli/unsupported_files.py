@@ -243,7 +243,7 @@ def _text_export_kind(path: Path, start: bytes) -> tuple[str, str] | None:
         return "clippings of a Kindle", "write each highlight as a JSON line with content and timestamp"
     if _is_whatsapp(_beginning(path, _CHAT_TEXT_BYTES)):
         return "a WhatsApp export", CHAT_EXPORT
-    if re.match(rb"\{\s*\"", start) and _is_object(_beginning(path, ITEM_BYTES).strip()):
+    if re.match(rb"\{\s*\"", start) and _is_json_object(_beginning(path, ITEM_BYTES).strip()):
         return "a JSON object", f"if it has memories, name it .json; otherwise {_TO_LINES}"
     return None
 
@@ -289,11 +289,11 @@ def _is_json_lines(path: Path, number: int) -> bool:
     """Whether each of the first `number` lines of a file is a JSON object."""
     with path.open("rb") as file, suppress(InvalidRequest):
         stream = decompress(file, path.name)
-        return all(_is_object(stream.readline(ITEM_BYTES)) for _ in range(number))
+        return all(_is_json_object(stream.readline(ITEM_BYTES)) for _ in range(number))
     return False
 
 
-def _is_object(line: bytes) -> bool:
+def _is_json_object(line: bytes) -> bool:
     line = line.removeprefix(b"\xef\xbb\xbf")
     try:
         return line.startswith(b"{") and isinstance(json.loads(line), dict)

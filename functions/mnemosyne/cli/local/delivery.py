@@ -85,11 +85,11 @@ class Delivery:
             self._thread.join()
 
     def _run(self) -> None:
-        self._run_step(self._acquire)
+        self._run_step(self._acquire_lock)
         while not self._delivery_lock.acquired:
             if self._stop.wait(LOCK_POLL_SECONDS):
                 return
-            self._run_step(self._acquire)
+            self._run_step(self._acquire_lock)
         try:
             with (
                 httpx.Client(
@@ -109,7 +109,7 @@ class Delivery:
         finally:
             self._delivery_lock.release()
 
-    def _acquire(self) -> None:
+    def _acquire_lock(self) -> None:
         acquire_now(self._delivery_lock)
 
     def _run_step(self, step: Callable[[], None]) -> None:

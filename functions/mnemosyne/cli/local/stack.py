@@ -106,11 +106,11 @@ def environment(
         # With the emulator, set no secret for pushes. Everybody can publish to the emulator, so a secret would
         # protect nothing.
         **({} if on_emulator else {"MNEMOSYNE_PUSH_SECRET": secrets.token_urlsafe(32)}),
-        **_embedding(directory, postgres.space(database)),
+        **_embedder_settings(directory, postgres.space(database)),
     }
 
 
-def _access(directory: DataDir, auth_mode: str, host: str, port: int) -> dict[str, str]:
+def _access_settings(directory: DataDir, auth_mode: str, host: str, port: int) -> dict[str, str]:
     """Return the settings of authentication. With OAuth, an authorization server listens on `port` + 1."""
     if auth_mode != "oauth":
         return {"MNEMOSYNE_AUTH_MODE": auth_mode}
@@ -127,7 +127,7 @@ def _access(directory: DataDir, auth_mode: str, host: str, port: int) -> dict[st
     }
 
 
-def _embedding(directory: DataDir, space: EmbeddingSpace) -> dict[str, str]:
+def _embedder_settings(directory: DataDir, space: EmbeddingSpace) -> dict[str, str]:
     """Return the embedder's settings for an embedding space."""
     variables = {"MNEMOSYNE_EMBEDDER": space.provider, "MNEMOSYNE_EMBEDDING_DIMENSION": str(space.dimension)}
     require_embedder(space.provider)
@@ -172,9 +172,9 @@ def full_stack(
     """Yield the whole system, ready to serve. Raises Misconfigured if it cannot start."""
     functions.require_free(host, port, "the MCP endpoint")
     with ExitStack() as exits:
-        _lock(directory, exits)
+        _lock_directory(directory, exits)
         directory.address.unlink(missing_ok=True)  # a `dev` that was killed has left this file
-        access = _access(directory, auth_mode, host, port)
+        access = _access_settings(directory, auth_mode, host, port)
         directory.access.write_text(json.dumps(access))
         server = exits.enter_context(database(directory, space))
         settings = environment(directory, server, access=access, host=host)
@@ -258,7 +258,7 @@ def is_served(directory: DataDir) -> bool:
     )
 
 
-def _lock(directory: DataDir, exits: ExitStack) -> None:
+def _lock_directory(directory: DataDir, exits: ExitStack) -> None:
     lock = fasteners.InterProcessLock(directory.lock)
     deadline = time.monotonic() + 2
     while not acquire_now(lock):

@@ -87,7 +87,7 @@ def forget_memories(arguments: ForgetArguments, principal: Principal, services: 
         token, window = _split_token(arguments, services.clock())
         selection = Selection.of(arguments.ids, arguments.filters(window), everything=arguments.all)
         if token is None or arguments.cursor is not None:
-            return _preview(selection, window, arguments, principal, services)
+            return _preview_forgetting(selection, window, arguments, principal, services)
         forgetting_id = forgetting.begin(selection, token, principal.id, memories=memories)
     try:
         state = forgetting.proceed(forgetting_id, memories=memories, deadline=time.monotonic() + SECONDS)
@@ -113,7 +113,7 @@ def _split_token(arguments: ForgetArguments, now: datetime) -> tuple[str | None,
     return token, bounds(*(None if end == _OPEN else end for end in ends))
 
 
-def _preview(
+def _preview_forgetting(
     selection: Selection,
     window: TimeWindow | None,
     arguments: ForgetArguments,

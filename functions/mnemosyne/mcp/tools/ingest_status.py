@@ -89,12 +89,12 @@ def statuses(principal: Principal, request_ids: Sequence[UUID], services: Servic
     ]
     if len(results) == 1 and results[0].state is IngestState.STORED and results[0].memory_id:
         neighbours = memories.neighbours(results[0].memory_id)
-        hints = {"similar": _hints(neighbours.similar), "may_replace": _hints(neighbours.may_replace)}
+        hints = {"similar": _to_hints(neighbours.similar), "may_replace": _to_hints(neighbours.may_replace)}
         results[0] = results[0].model_copy(update=hints)
     return results
 
 
-def _hints(memories: Sequence[MemorySummary]) -> list[HintedMemory] | None:
+def _to_hints(memories: Sequence[MemorySummary]) -> list[HintedMemory] | None:
     return [HintedMemory.model_validate(memory) for memory in memories] or None
 
 
