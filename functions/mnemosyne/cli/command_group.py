@@ -10,7 +10,8 @@ from typing import Any
 import click
 
 LONGEST = 1_000
-"""Maximum characters of a command's description in the `--help` of its group. All are shorter, so click cuts none."""
+"""Maximum characters of a command's description in the `--help` of its group. All descriptions are shorter, so click
+cuts none of them."""
 
 
 class FullHelpGroup(click.Group):

@@ -72,5 +72,5 @@ def _run_checks(target_values: Mapping[str, Any]) -> Iterator[Check]:
             raise
         if settings_of_a_system() and target_values["data_dir"] is None:
             yield Check("settings", str(exc), "change the setting as described; docs/settings.md lists all variables")
-        else:  # a local system has no settings to change
+        else:  # the command works on a local system, which needs no settings
             yield examination.failed_check("local system", exc, "run the command again")

@@ -71,7 +71,10 @@ def _export(format_: str, output: Path | None, namespace: str, target_values: Ma
 
 
 def _write_all(stream: TextIO, system: System, namespace: str) -> int:
-    """Write a complete export, and return the number of memories. Print a warning if memories changed meanwhile."""
+    """Write a complete export, and return its number of memories.
+
+    If the namespace changed during the export, print a warning.
+    """
     count, page = 0, {}
     began: Beginning | None = None
     for page in pages(system, ExportMemories(namespace=namespace)):
@@ -139,7 +142,10 @@ def _complete_or_empty(directory: Path) -> Iterator[Path]:
 
 
 def _open_output(output: Path) -> AbstractContextManager[TextIO]:
-    """Open a file that replaces the output file when it is complete. A device or a pipe is not replaced."""
+    """Open the output. A regular file is replaced only when the export is complete.
+
+    Until then, the export is written to a temporary file. A device or a pipe is written directly.
+    """
     target = output.resolve()
     return private(output) if target.exists() and not target.is_file() else replacement(target)
 

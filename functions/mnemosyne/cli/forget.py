@@ -58,7 +58,8 @@ def forget(
             if dry_run:
                 _print_dry_run(system, criteria, preview, options["timezone"], target_options)
                 return
-            if not (preview["holds"] or confirm or yes):  # if there is a legal hold, the next step fails anyway
+            # If there is a legal hold, do not ask, because the deletion fails anyway.
+            if not (preview["holds"] or confirm or yes):
                 _ask_to_forget(preview, options["timezone"])
             continued = UUID(system.run(BeginForgetting(**criteria, token=confirm or preview["token"]))["id"])
         count = _delete_memories(system, namespace, continued, target_options)

@@ -71,24 +71,24 @@ def _modification_time(file: Path) -> datetime | None:
         return None
 
 
-def _mcp_memory_service(text: Callable[[], BinaryIO], name: str) -> Iterator[Item]:
+def _mcp_memory_service(open_text: Callable[[], BinaryIO], name: str) -> Iterator[Item]:
     """Yield the memories of an export of mcp-memory-service.
 
-    `text` is a function that returns a stream of the export in UTF-8, from its beginning. The export is a JSON object
-    `{"memories": [{"content", "tags", "created_at", …}]}`, or only the array of memories.
+    The export is a JSON object `{"memories": [{"content", "tags", "created_at", …}]}`, or only the array of memories.
+    `open_text` returns a stream of the export in UTF-8. Each call returns a stream that starts at the beginning.
     """
     import ijson
     from ijson.common import JSONError
 
-    path = "item" if text().read(1000).lstrip().startswith(b"[") else "memories.item"
+    path = "item" if open_text().read(1000).lstrip().startswith(b"[") else "memories.item"
     has_memories = False
     try:
-        for number, memory in enumerate(ijson.items(text(), path, use_float=True)):
+        for number, memory in enumerate(ijson.items(open_text(), path, use_float=True)):
             has_memories = True
             yield _parse_memory(memory, f"{name}:memories[{number}]", number + 1)
     except (JSONError, RecursionError) as exc:
         raise ValueError(_describe_json_error(exc)) from exc
-    if not has_memories and not _has_memories(text(), path):
+    if not has_memories and not _has_memory_list(open_text(), path):
         problem = 'it must be a JSON array of memories, or an object with such an array as "memories"'
         yield Item(name, None, f"{problem}: write [ and ] around a single memory")
 
@@ -101,7 +101,8 @@ def _describe_json_error(error: Exception) -> str:
     return f"it is not valid JSON in UTF-8 ({problem}): write one array, or one object a line into a .jsonl file"
 
 
-def _has_memories(stream: BinaryIO, path: str) -> bool:
+def _has_memory_list(stream: BinaryIO, path: str) -> bool:
+    """Whether a JSON text has an array of memories. `path` is ijson's path of the memories, such as `memories.item`."""
     import ijson
 
     prefix = path.removesuffix("item").removesuffix(".")

@@ -11,11 +11,12 @@ from mnemosyne.errors import Conflict, InvalidRequest, NotFound
 
 
 def apply(journals: Sequence[Journal], destination: Destination) -> None:
-    """Set the tags and the successors of stored memories as in the imported files.
+    """Give stored memories exactly the tags and the successors that they have in the imported files.
 
-    This is necessary, because an ingest request cannot name a successor (the memory that replaces another), and because
-    the tags in a memory's text are always added to its other tags. A change that the destination rejects is recorded in
-    the journal as a failure.
+    The ingest requests cannot do this, for two reasons. They cannot name a successor (the memory that replaces one).
+    And they always add the tags in the `TAGS:` line of a memory's content to its other tags.
+
+    A change that the destination rejects is recorded in the journal as a failure.
     """
     contents: set[str] = set()
     changed: list[Journal] = []

@@ -147,7 +147,7 @@ def _lock_file() -> int:
     try:
         path = Path(tempfile.gettempdir()) / f"mnemosyne-imports-{os.getuid()}.lock"
         create_own(path, "the lock of imports")
-    except (FileNotFoundError, InvalidRequest) as exc:  # such as a file that another user has made
+    except (FileNotFoundError, InvalidRequest) as exc:  # for example, the file belongs to another user
         raise InvalidRequest(f"{exc}; or set TMPDIR to a directory of yours") from exc
     return os.open(path, os.O_RDWR | os.O_NOFOLLOW)
 
@@ -168,7 +168,10 @@ class FailuresFile:
             )
 
     def write(self, failures: Iterable[Mapping[str, Any]]) -> int:
-        """Replace the file by these failures, or delete it if there are none. Return the number of failures."""
+        """Write the failures to the file, in place of its old contents, and return their number.
+
+        If there are no failures, delete the file.
+        """
         self.check()
         count = 0
         try:

@@ -220,8 +220,9 @@ def _tool_error(tool: str, result: dict[str, Any]) -> errors.MnemosyneError:
 def _json_object(response: httpx2.Response) -> dict[str, Any]:
     """Return the JSON object in the response, which has a result or an error.
 
-    Raises Unavailable if the response redirects to another address. Any other response is not from an MCP server. It
-    raises Unauthorized if its status is 401 or 403, and otherwise Unavailable.
+    A response without such an object is not from an MCP server. For this response, the function raises Unauthorized if
+    the status is 401 or 403, and otherwise Unavailable. It also raises Unavailable if the response redirects to another
+    address.
     """
     status = f"{response.request.url} answered {response.status_code} {response.reason_phrase}"
     if response.has_redirect_location:

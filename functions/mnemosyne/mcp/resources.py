@@ -43,7 +43,10 @@ def find_reader(uri: str) -> tuple[Tool[Any], dict[str, Any]] | None:
 
 
 def list_resources(result: mcp_types.CallToolResult, *, first: bool) -> mcp_types.ListResourcesResult:
-    """Convert a result of `list_memories` to a page of resources. Raises MCPError if the result is an error."""
+    """Convert a result of `list_memories` to a page of resources. Raises MCPError if the result is an error.
+
+    The first page (`first`) begins with the resource `memory://recent`.
+    """
     if result.is_error:
         code = mcp_types.INVALID_PARAMS if is_refusal(result) else mcp_types.INTERNAL_ERROR
         raise MCPError(code, _texts_of(result)[0])

@@ -18,7 +18,7 @@ so a message survives an outage of 100 seconds."""
 
 
 def is_served(host: str) -> bool:
-    """Whether the emulator's push subscription delivers to a running function."""
+    """Whether the emulator has a push subscription, and the function that gets its messages answers."""
     from google.api_core.exceptions import GoogleAPIError
     from google.cloud import pubsub_v1
 

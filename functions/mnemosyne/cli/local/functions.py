@@ -24,7 +24,7 @@ from mnemosyne.cli.local.data_dir import DataDir
 from mnemosyne.errors import Misconfigured
 
 SOURCE = Path(mnemosyne.__file__).resolve().parent / "app" / "functions.py"
-"""The module that the functions framework serves, as `functions/main.py` does in the cloud."""
+"""The module with the functions that functions-framework serves. In the cloud, it serves `functions/main.py`."""
 LOOPBACK = "127.0.0.1"
 START_SECONDS = 60.0
 STOP_SECONDS = 5.0

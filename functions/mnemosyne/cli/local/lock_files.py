@@ -67,7 +67,7 @@ def _is_server(process: psutil.Process, cluster: Path) -> bool:
             return cluster.samefile(process.cwd())
         except psutil.AccessDenied:
             # The command line and working directory of the process cannot be read. If this user is not root, the
-            # process belongs to another user, and so it is not a server of this user's cluster. If this user is root,
-            # it can be any process, because in a container even root can be denied access. So take it for the server.
+            # process belongs to another user, and so it is not a server of this user's cluster. In a container, even
+            # root can be denied access. So if this user is root, the process may be the server: take it for the server.
             return is_root()
     return False

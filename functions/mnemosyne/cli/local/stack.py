@@ -173,7 +173,7 @@ def full_stack(
     functions.require_free(host, port, "the MCP endpoint")
     with ExitStack() as exits:
         _lock_directory(directory, exits)
-        directory.address.unlink(missing_ok=True)  # a `dev` that was killed has left this file
+        directory.address.unlink(missing_ok=True)  # the file exists if an earlier `dev` was killed
         access = _access_settings(directory, auth_mode, host, port)
         directory.access.write_text(json.dumps(access))
         server = exits.enter_context(database(directory, space))

@@ -241,7 +241,10 @@ def _debug(
 
 
 def nothing_found(arguments: FilterArguments, result: SearchHits) -> str:
-    """Return the text of an answer without hits. If the minimum confidence left out hits, a note says so."""
+    """Return the text of an answer without hits.
+
+    If a note already says that no memory is close to the query, the text is short. Otherwise it names the filters.
+    """
     return hits.NOTHING_FOUND if result.nothing_close else arguments.nothing_found(has_query=bool(result.query))
 
 
