@@ -41,10 +41,10 @@ _STATUSES: Final = TypeAdapter(list[IngestStatus])
 
 
 class _PollingDestination:
-    """Base class of both destinations. It asks for outcomes, and tolerates outages of the destination.
+    """Base class of both destinations, which asks for the outcomes of requests.
 
-    If the destination becomes unavailable after an import has sent its requests, the import does not fail. It asks for
-    the outcomes of the requests again and again, until the destination answers.
+    If the destination becomes unavailable after an import has sent its requests, the import does not fail. Instead, the
+    import asks for the outcomes again and again, until the destination answers.
     """
 
     _is_waiting = False

@@ -82,7 +82,7 @@ def _delete_memories(system: System, namespace: str, forgetting_id: UUID, target
     """
     try:
         *_, last = pages(system, ContinueForgetting(namespace=namespace, id=forgetting_id))
-    except NotFound:  # no forgetting has this id, so none can be continued
+    except NotFound:  # no forgetting has this id, so the command below would not help
         raise
     except BaseException:
         say(f"Interrupted: `mnemosyne forget {target_options} --continue {forgetting_id}` continues.", err=True)

@@ -83,13 +83,13 @@ class Published:
 def other_journals(journals: Collection["Journal"]) -> list[Path]:
     """Return the journals of running or interrupted imports of the same sources to other destinations."""
     own = {journal.path for journal in journals}
-    sources = {_source_name(path) for path in own}
+    sources = {_without_suffixes(path) for path in own}
     directories = {path.parent for path in own}
     paths = {path for directory in directories for path in directory.glob(f"*{SUFFIX}")}
-    return sorted(path for path in paths - own if _source_name(path) in sources)
+    return sorted(path for path in paths - own if _without_suffixes(path) in sources)
 
 
-def _source_name(path: Path) -> Path:
+def _without_suffixes(path: Path) -> Path:
     return path.with_suffix("").with_suffix("")  # remove SUFFIX, and then the digest of the destination
 
 
@@ -149,20 +149,20 @@ class Journal:
             database.execute("PRAGMA synchronous = NORMAL")
         except sqlite3.Error as exc:
             if getattr(exc, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
-                raise self._write_error(exc) from exc
+                raise self._to_write_error(exc) from exc
             raise InvalidRequest(f"the journal {self.path} cannot be used ({exc}): delete it to start again") from exc
         return database
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """Yield the database in a transaction. Raises InvalidRequest if the journal cannot be written (disk full)."""
+        """Yield the database in a transaction. Raises InvalidRequest if the disk is full, for example."""
         try:
             with self._database as database:
                 yield database
         except sqlite3.Error as exc:
-            raise self._write_error(exc) from exc
+            raise self._to_write_error(exc) from exc
 
-    def _write_error(self, error: sqlite3.Error) -> InvalidRequest:
+    def _to_write_error(self, error: sqlite3.Error) -> InvalidRequest:
         return InvalidRequest(
             f"the journal {self.path} cannot be written ({error}): free space on its disk, and run the command again; "
             "it continues the import"

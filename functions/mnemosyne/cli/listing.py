@@ -130,7 +130,8 @@ def _detect_format(path: Path) -> str:
 def _walk(listing: Listing) -> Iterator[Path]:
     """Yield the files of a folder and its subfolders in order.
 
-    Skips hidden files and folders, linked folders, special files, and files that an import has written.
+    Skips hidden files and folders, Logseq's folders of backups, linked folders, special files, and files that an import
+    has written (journals, and lists of failures).
     """
 
     def fail(error: OSError) -> None:

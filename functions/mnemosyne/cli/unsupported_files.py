@@ -153,10 +153,10 @@ def unsupported_kind(path: Path) -> tuple[str, str] | None:
 def without_memories(path: Path, *, is_alone: bool) -> tuple[str, str] | None:
     """Describe a JSON file without memories, such as package.json in a folder of notes; None if it has memories.
 
-    A file has memories if it is an array with an object that has a text `content` or a valid `op`, or if it is an
-    object with a text `content` or an array `memories`. The function also returns None if the import itself must report
-    what is wrong with the file. This is so for damaged compressed data, for invalid JSON that has an array of objects
-    or a field `content`, and, if the file is imported alone, for any array of objects of an unknown program.
+    A file has memories in two cases: it is an array in which an object has a text `content` or a valid `op`, or it is
+    an object with a text `content` or an array `memories`. The function also returns None if the import itself reports
+    better what is wrong: for damaged compressed data, for invalid JSON that has an array of objects or a field
+    `content`, and, if the file is imported alone (`is_alone`), for any array of objects of an unknown program.
     """
     from ijson import parse
     from ijson.common import JSONError
@@ -251,10 +251,9 @@ def _text_export_kind(path: Path, start: bytes) -> tuple[str, str] | None:
 def _is_whatsapp(beginning: bytes) -> bool:
     """Whether a text file begins with the messages of a WhatsApp chat.
 
-    If a comma separates date and time, or if the dates are Korean, two messages are enough. Otherwise the file may also
-    be a log or a diary. Then it counts as a chat only if two conditions hold. First, one sender has several messages.
-    Second, there are at least two senders or, if the dates are as in logs (2026-05-20), the file begins with a message
-    without sender, which is from WhatsApp itself.
+    Two messages are enough if a comma separates date and time, or if the dates are Korean. Otherwise the file may be a
+    log or a diary. So one sender must have several messages, and there must be two senders or, if the dates are as in
+    logs (2026-05-20), the file must begin with a message without sender, as WhatsApp itself writes it.
     """
     chat = _DIRECTION_MARKS.sub("", _decode(beginning)).lstrip()
     first, senders = re.match(_CHAT_TIME, chat), [match["sender"] for match in _CHAT_LINE.finditer(chat)]

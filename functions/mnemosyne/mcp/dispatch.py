@@ -114,7 +114,7 @@ def _handle_error(error: Exception, tool: Tool[Any], principal: Principal) -> tu
         outcome = "crashed"
         message = (
             "internal error; it has been logged, and calling again with the same arguments will likely fail the "
-            f"same way. Trace id: {_trace_id()}"
+            f"same way. Trace id: {_current_trace_id()}"
         )
     return outcome, failure(message, error_code(error))
 
@@ -123,9 +123,9 @@ def _unavailable_text(error: ServiceError, tool: Tool[Any]) -> str:
     if isinstance(error, UncertainPublication):
         return f"temporarily unavailable, try again shortly, which stores nothing twice: {error}"
     if isinstance(error, Misconfigured):
-        return f"the server is misconfigured; its log has the reason under trace id {_trace_id()}"
+        return f"the server is misconfigured; its log has the reason under trace id {_current_trace_id()}"
     if error.needs_operator:
-        log_hint = f"the log has the next step under trace id {_trace_id()}"
+        log_hint = f"the log has the next step under trace id {_current_trace_id()}"
         return f"unavailable until the server's operator acts, nothing was changed: {error.cause}; {log_hint}"
     text = str(error)
     if isinstance(error, StatementTimeout):
@@ -144,7 +144,7 @@ def _log_change(tool: Tool[Any], reply: Reply, principal: Principal) -> None:
     log.info("audit", action=tool.name, **about, outcome="done", **ids)
 
 
-def _trace_id() -> str:
+def _current_trace_id() -> str:
     trace = current_trace()
     return trace.trace_id if trace else "none"
 

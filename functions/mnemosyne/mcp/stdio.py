@@ -97,14 +97,14 @@ class _Conversation:
             try:
                 payload = jsonrpc.read(line)
             except InvalidRequest as exc:
-                await self._refuse(mcp_types.PARSE_ERROR, str(exc), None)
+                await self._send_error(mcp_types.PARSE_ERROR, str(exc), None)
                 continue
             batch = "there are no batches over stdio: send one request a line" if isinstance(payload, list) else None
             if problem := batch or jsonrpc.problem(payload):
-                await self._refuse(mcp_types.INVALID_REQUEST, f"Invalid request: {problem}", jsonrpc.id_of(payload))
+                await self._send_error(mcp_types.INVALID_REQUEST, f"Invalid request: {problem}", jsonrpc.id_of(payload))
                 continue
             if self._lacks_handshake(payload):
-                await self._refuse(mcp_types.INVALID_REQUEST, HANDSHAKE_FIRST, jsonrpc.id_of(payload))
+                await self._send_error(mcp_types.INVALID_REQUEST, HANDSHAKE_FIRST, jsonrpc.id_of(payload))
                 continue
             jsonrpc.normalize(payload)
             self._track_request(payload)
@@ -133,7 +133,7 @@ class _Conversation:
         if payload.get("method") == "notifications/cancelled":
             self._pending.discard(str(jsonrpc.member(payload, "params").get("requestId")))
 
-    async def _refuse(self, code: int, message: str, identifier: str | int | None) -> None:
+    async def _send_error(self, code: int, message: str, identifier: str | int | None) -> None:
         error = mcp_types.ErrorData(code=code, message=message)
         await self._write.send(SessionMessage(mcp_types.JSONRPCError(jsonrpc="2.0", id=identifier, error=error)))
 

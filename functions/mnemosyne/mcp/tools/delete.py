@@ -31,7 +31,7 @@ class DeleteArguments(Input):
     ids: Annotated[Ids | None, Field(description="Instead of id: the ids of several memories.")] = None
 
     @model_validator(mode="after")
-    def _check_names(self) -> Self:
+    def _check_one_selection(self) -> Self:
         names = sum(name is not None for name in (self.id, self.key, self.ids))
         if (self.source is None) != (self.key is None) or names != 1:
             raise ValueError("give one of these: id, ids, or source and key together")

@@ -66,7 +66,7 @@ class ExactMatchRetrieve(Input):
     content: Annotated[Filled, Field(max_length=EXACT_LENGTH)]
 
 
-def _recall_memory(old: RecallMemory, services: Services) -> SearchArguments:
+def _recall_arguments(old: RecallMemory, services: Services) -> SearchArguments:
     query, expression = old.query, old.time_expr
     zone(old.timezone)
     if expression is None and not (query and query.strip()):
@@ -77,7 +77,7 @@ def _recall_memory(old: RecallMemory, services: Services) -> SearchArguments:
     return SearchArguments(query=query, time_expr=expression, timezone=old.timezone, limit=old.n_results)
 
 
-def _recall_by_timeframe(old: RecallByTimeframe, services: Services) -> SearchArguments:
+def _timeframe_arguments(old: RecallByTimeframe, services: Services) -> SearchArguments:
     bounds(old.start_date, old.end_date, timezone=old.timezone, names=("start_date", "end_date"))
     if old.start_date is None and old.end_date is None:
         raise InvalidRequest("give start_date, end_date or both")
@@ -112,9 +112,11 @@ DEPRECATED_TOOLS: tuple[Tool[Any], ...] = (
         "retrieve_memory", RetrieveMemory, "memory_search(query, limit)",
         lambda old, _: SearchArguments(query=old.query, limit=old.n_results),
     ),
-    _deprecated_tool("recall_memory", RecallMemory, "memory_search(query, time_expr, timezone, limit)", _recall_memory),
     _deprecated_tool(
-        "recall_by_timeframe", RecallByTimeframe, "memory_search(after, before, timezone, limit)", _recall_by_timeframe
+        "recall_memory", RecallMemory, "memory_search(query, time_expr, timezone, limit)", _recall_arguments
+    ),
+    _deprecated_tool(
+        "recall_by_timeframe", RecallByTimeframe, "memory_search(after, before, timezone, limit)", _timeframe_arguments
     ),
     _deprecated_tool(
         "retrieve_with_quality_boost", RetrieveWithQualityBoost,

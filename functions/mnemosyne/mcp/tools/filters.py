@@ -100,7 +100,7 @@ class FilterArguments(Input):
         zone(self.timezone)
         windows = []
         if self.after is not None or self.before is not None:
-            windows.append(self._bounds())
+            windows.append(self._time_bounds())
         if self.time_expr is not None and not is_all_time(self.time_expr):
             windows.append(resolve(self.time_expr, now=now, timezone=self.timezone))
         if days_back is not None:
@@ -110,7 +110,7 @@ class FilterArguments(Input):
                 raise InvalidRequest(f"days_back must not reach before the year 1, got {days_back}") from None
         return reduce(intersection, windows) if windows else None
 
-    def _bounds(self) -> TimeWindow:
+    def _time_bounds(self) -> TimeWindow:
         try:
             return bounds(self.after, self.before, timezone=self.timezone)
         except InvalidRequest as exc:

@@ -85,11 +85,11 @@ def list_requests(arguments: RequestsArguments, principal: Principal, services: 
     requests = memories.ingest_requests(arguments.state, arguments.limit + 1, after=after)
     page, next_cursor = cursors.page(requests, arguments.limit, arguments)
     counts = None if arguments.cursor else memories.request_counts()
-    result = RequestPage(requests=list(map(_request_result, page)), counts=counts, next_cursor=next_cursor)
+    result = RequestPage(requests=list(map(_to_request_result, page)), counts=counts, next_cursor=next_cursor)
     return Reply(result, has_stored_text=bool(page))
 
 
-def _request_result(request: ListedRequest) -> RequestResult:
+def _to_request_result(request: ListedRequest) -> RequestResult:
     external_id = vars(request.external_id) if request.external_id else {"source": None, "key": None}
     words = request.first_words and preview("", request.first_words, FIRST_WORDS)
     return RequestResult(**vars(request) | vars(request.provenance) | external_id | {"first_words": words})

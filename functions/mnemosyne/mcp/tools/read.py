@@ -174,18 +174,19 @@ def list_memories(arguments: ListArguments, principal: Principal, services: Serv
         beginning=preview.READ_CHARACTERS if arguments.preview else None,
     )
     page, next_cursor = cursors.page(rows, arguments.limit, arguments)
-    memories = list(map(_list_line, page))
+    memories = list(map(_to_list_line, page))
     listing = Listing(
         memories=memories, next_cursor=next_cursor, window=Window.of(span, arguments.timezone) if span else None
     )
     lines = "".join(f"[{memory.id}] [{memory.date}] {memory.title}\n" for memory in memories)
-    # The note names the tool, because the text is also the text of the resource `memory://recent`.
+    # The note names the tool, because clients that read the resource `memory://recent` get the same note, although they
+    # have not called the tool.
     more = next_cursor and f"There are more: call list_memories with the same filters and cursor {next_cursor}"
     notes = tuple(filter(None, (window_note(listing.window), successors_note(memories), more)))
     return Reply(listing, text=lines or arguments.nothing_found(), notes=notes, has_stored_text=bool(memories))
 
 
-def _list_line(memory: ListedMemory) -> ListedMemoryResult:
+def _to_list_line(memory: ListedMemory) -> ListedMemoryResult:
     beginning = memory.beginning
     title, short_tags = brief(memory.title, memory.tags)
     tags = short_tags if beginning is None else tuple(memory.tags)

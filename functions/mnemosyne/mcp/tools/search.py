@@ -146,7 +146,9 @@ def search_response(arguments: SearchArguments, principal: Principal, services: 
         truncated=notes.truncation_note(memories, query.characters or 0),
         folded=notes.near_duplicates_note(result.hits),
         more=notes.more_note(query) if result.has_more else None,
-        debug=_debug(query, result, window, arguments.timezone, started, services) if arguments.include_debug else None,
+        debug=_build_debug(query, result, window, arguments.timezone, started, services)
+        if arguments.include_debug
+        else None,
     )
 
 
@@ -207,10 +209,10 @@ def _search_query(arguments: SearchArguments, span: TimeWindow | None, now: date
 
 def search_hits(found_hits: Sequence[Hit], characters: int, *, has_all_tags: bool = False) -> list[SearchHit]:
     """Convert hits to results. Shorten long contents until all together have about `characters` characters as JSON."""
-    return hits.shorten_contents([_search_hit(hit, has_all_tags) for hit in found_hits], characters)
+    return hits.shorten_contents([_to_search_hit(hit, has_all_tags) for hit in found_hits], characters)
 
 
-def _search_hit(hit: Hit, has_all_tags: bool) -> SearchHit:
+def _to_search_hit(hit: Hit, has_all_tags: bool) -> SearchHit:
     title, short_tags = brief(hit.title, hit.tags)
     tags = tuple(hit.tags) if has_all_tags else short_tags
     cut = hit.truncated or (title, tags) != (hit.title, tuple(hit.tags))
@@ -221,7 +223,7 @@ def _search_hit(hit: Hit, has_all_tags: bool) -> SearchHit:
     })  # fmt: skip
 
 
-def _debug(
+def _build_debug(
     query: SearchQuery, result: SearchResult, window: Window | None, timezone: str, started: float, services: Services
 ) -> Debug:
     return Debug(
