@@ -48,7 +48,8 @@ def forget(
     """
     target_values = {name: options.pop(name) for name in ("data_dir", "project", "region", "deployment")}
     namespace = options["namespace"]
-    if receipt is not None and not receipt.parent.is_dir():  # checked before anything is deleted
+    # Check the directory of the receipt before anything is deleted.
+    if receipt is not None and not receipt.parent.is_dir():
         raise click.UsageError(f"--receipt must be a file in an existing directory, got {receipt}")
     target_options = f"--namespace {shlex.quote(namespace)}{target_arguments(target_values)}"
     with memory_system(**target_values) as system:

@@ -118,7 +118,8 @@ def _switch_searches(system: System, space: dict[str, Any]) -> dict[str, Any]:
     for attempt in range(ATTEMPTS):
         try:
             return system.run(SwitchMove(**space))
-        except Unavailable:  # the operation waits only briefly for a lock, because searches would queue behind it
+        # The operation may have waited in vain for a lock. It waits only briefly, because searches queue behind it.
+        except Unavailable:
             if attempt == ATTEMPTS - 1:
                 raise
             time.sleep(min(LONGEST_WAIT_SECONDS, 0.5 * 2.0**attempt))

@@ -129,7 +129,7 @@ def _http_client(url: str, token: str) -> httpx2.Client:
             # Call a server on this machine directly, because the proxy that environment variables name cannot reach it.
             trust_env=not _is_on_this_machine(url),
         )
-    except (ImportError, ValueError, httpx2.InvalidURL) as exc:  # such as a SOCKS proxy, which needs another package
+    except (ImportError, ValueError, httpx2.InvalidURL) as exc:  # for example, a SOCKS proxy needs another package
         proxies = [name for name in os.environ if name.lower() in ("http_proxy", "https_proxy", "all_proxy")]
         names = " and ".join(proxies) or "the proxy of this machine"
         raise errors.Misconfigured(

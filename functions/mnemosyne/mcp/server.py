@@ -41,7 +41,7 @@ class IdentifiedServer(Server[Any]):
 
     def __init__(self, name: str, **options: Any) -> None:
         super().__init__(name, **options)
-        # The SDK's middleware makes tracing spans, which cost CPU time even if no tracer is configured.
+        # Remove the SDK's middleware. It makes tracing spans, which cost CPU time even if no tracer is configured.
         self.middleware[:] = [_name_invalid_params]
         self.add_request_handler("server/discover", mcp_types.RequestParams, self._answer_discover)
 

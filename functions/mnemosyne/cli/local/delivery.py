@@ -119,7 +119,7 @@ class Delivery:
         """
         try:
             step()
-        except (sqlite3.Error, OSError) as exc:  # the disk is full, or the file is damaged or locked for long
+        except (sqlite3.Error, OSError) as exc:  # the disk is full, or the queue's file is damaged or locked
             log.error(
                 "delivery_failed",
                 cause="the queue file cannot be read or written",

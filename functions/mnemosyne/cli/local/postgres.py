@@ -289,7 +289,7 @@ def _remove_killed_users(server: "PostgresServer") -> None:
     """
     users = server.global_process_id_list
     pids: list[int] = []
-    with server._lock:  # a command that ends at the same time changes the list, too
+    with server._lock:  # a command that ends at the same time also changes the list of processes
         with suppress(FileNotFoundError, ValueError):
             if users.path.stat().st_mtime > psutil.boot_time():
                 pids = users.get_and_remove(-1)

@@ -86,7 +86,8 @@ def recall_for_hook(arguments: HookArguments, principal: Principal, services: Se
     query = SearchQuery(
         query=text,
         mode=SearchMode.HYBRID,
-        filters=Filters(not_session=arguments.session),  # the model already knows this session
+        # Leave out memories of the prompt's session, because the model already knows this session.
+        filters=Filters(not_session=arguments.session),
         limit=CONSIDERED,
         quality_weight=HYBRID_QUALITY_WEIGHT,
         preferred=named_times(text, now=services.clock(), timezone=arguments.timezone),

@@ -99,8 +99,8 @@ def get_memory(arguments: GetArguments, principal: Principal, services: Services
     notes = (as_of and f"As of {rfc3339(as_of)}.", state_note([record]))
     if arguments.neighbours:
         around = memories.session_neighbours(arguments.id)
-        # Only callers that may delete the memory see its legal hold with the reason. They can see the reason anyway,
-        # because the error names it if they try to delete the memory.
+        # Only callers that may delete the memory see its legal hold with the reason. These callers can see the reason
+        # anyway, because the error names it if they try to delete the memory.
         hold = memories.hold(arguments.id) if principal.may(Scope.WRITE) else None
         record = record.model_copy(
             update={

@@ -158,7 +158,7 @@ def _change_tags(ids: Sequence[UUID], arguments: UpdateArguments, principal: Pri
     result=RecordOrIds,
     unlisted=("expires_at", "timezone", "pinned", "ids", "add_tags", "remove_tags"),
     units=rate_limit.cost_of_changes,
-    destructive=True,  # labels are replaced
+    destructive=True,  # old labels are lost
     idempotent=True,
 )
 def update_memory(arguments: UpdateArguments, principal: Principal, services: Services) -> Reply:
