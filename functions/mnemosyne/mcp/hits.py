@@ -87,10 +87,10 @@ def passages(memories: Sequence[SearchHit], query: str) -> str:
 
 
 def _longest_passage(lengths: list[int]) -> int:
-    """Return the length to which each longer content is cut, so that all together have at most TEXT_CHARACTERS.
+    """Return the length to which long contents are cut, so that all contents have at most TEXT_CHARACTERS together.
 
-    Shorter contents are not cut. The longer contents share the remaining characters equally. The result is at least
-    SHORTEST_PASSAGE.
+    Contents that are shorter than this length are not cut. The other contents share the remaining characters equally.
+    The result is at least SHORTEST_PASSAGE, even if all contents together then have more than TEXT_CHARACTERS.
     """
     rest = TEXT_CHARACTERS
     for index, length in enumerate(sorted(lengths)):

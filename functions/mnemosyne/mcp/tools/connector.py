@@ -41,8 +41,11 @@ class ConnectorHit(Result):
 
 
 class ConnectorHits(Result):
-    """The hits, best first. `note` warns that others stored the titles. If no hit is close to the query, `note` also
-    says so, and it says how to find closer hits beyond the limit. If the search is degraded, `note` has the reason."""
+    """The hits, best first, and a note.
+
+    `note` warns that others stored the titles. If no memory is close to the query, `note` also says so. If memories
+    beyond the limit are closer than the hits, it says how to find them. If the search is degraded, it has the reason.
+    """
 
     results: list[ConnectorHit]
     note: str | None = None
