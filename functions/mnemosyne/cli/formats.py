@@ -94,8 +94,9 @@ def _mcp_memory_service(open_text: Callable[[], BinaryIO], name: str) -> Iterato
 
 
 def _describe_json_error(error: Exception) -> str:
-    """Return the error of the parser on one line. Its text has a second line with the place in the data."""
-    text = error.args[0] if error.args else ""  # the parser does not decode a text with data that is not UTF-8
+    """Return the text of the parser's error on one line: the problem, and the place in the data, its second line."""
+    # The text is in bytes if it quotes data that are not valid UTF-8.
+    text = error.args[0] if error.args else ""
     lines = (text.decode(errors="replace") if isinstance(text, bytes) else str(text)).split("\n")
     problem = ", near ".join(part for line in lines[:2] if (part := line.strip(" .")))
     return f"it is not valid JSON in UTF-8 ({problem}): write one array, or one object a line into a .jsonl file"
