@@ -43,8 +43,8 @@ def issued_at(request_id: UUID, namespace: str) -> datetime | None:
         return None
 
 
-def _checksum(rest: int, namespace: str) -> int:
-    digest = hashlib.sha256(rest.to_bytes(16) + namespace.encode(errors="replace")).digest()
+def _checksum(id_without_checksum: int, namespace: str) -> int:
+    digest = hashlib.sha256(id_without_checksum.to_bytes(16) + namespace.encode(errors="replace")).digest()
     return int.from_bytes(digest[:2]) << 64 & _RAND_A
 
 

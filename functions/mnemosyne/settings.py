@@ -169,9 +169,9 @@ class Settings(BaseModel):
             values.setdefault("embedding_dimension", str(provider.dimension))
         problems = list(_find_contradictions(values))
         try:
-            settings = cls.model_validate({name: _value(name, value) for name, value in values.items()})
+            settings = cls.model_validate({name: _parse_value(name, value) for name, value in values.items()})
         except ValidationError as exc:
-            problems = [*(_problem(dict(error)) for error in exc.errors()), *problems]
+            problems = [*(_problem_message(dict(error)) for error in exc.errors()), *problems]
             raise Misconfigured("settings: " + "; ".join(problems)) from exc
         if problems:
             raise Misconfigured("settings: " + "; ".join(problems))
@@ -189,7 +189,7 @@ def variable(name: str) -> str:
     return name.upper() if name.startswith(("google_", "k_", "otel_")) else PREFIX + name.upper()
 
 
-def _value(name: str, value: str) -> object:
+def _parse_value(name: str, value: str) -> object:
     is_list = Settings.model_fields[name].annotation == tuple[str, ...]
     return _split_list(value) if is_list else value
 
@@ -290,7 +290,7 @@ def _auth_problems(values: Mapping[str, str]) -> Iterator[str]:
         yield "set both of MNEMOSYNE_PUSH_AUDIENCE and MNEMOSYNE_PUSH_SERVICE_ACCOUNT, or neither"
 
 
-def _problem(error: dict[str, object]) -> str:
+def _problem_message(error: dict[str, object]) -> str:
     location = error["loc"]
     name = str(location[0]) if isinstance(location, tuple) and location else ""
     if error["type"] == "missing":

@@ -92,8 +92,8 @@ def expected_type(kind: str, model: type[BaseModel], location: Location) -> str:
         if example:
             return f"an array of objects such as [{example}]"
         return "an array of ids" if str(location[-1]).endswith("ids") else 'an array of strings such as ["a", "b"]'
-    if kind in ("int_type", "int_from_float", "float_type") and (bounds := _bounds(model, location)):
-        return f"{_TYPES[kind]} {_between(bounds)}"
+    if kind in ("int_type", "int_from_float", "float_type") and (bounds := _find_bounds(model, location)):
+        return f"{_TYPES[kind]} {_describe_bounds(bounds)}"
     return _TYPES.get(kind, "")
 
 
@@ -118,7 +118,7 @@ def size(context: Mapping[str, Any], unit: str) -> str:
 
 def between(model: type[BaseModel], location: Location, context: Mapping[str, Any]) -> str:
     """Describe the bounds of a number, such as `between 1 and 100`."""
-    return _between(dict(context) | _bounds(model, location))
+    return _describe_bounds(dict(context) | _find_bounds(model, location))
 
 
 def _model_of_objects(model: type[BaseModel], location: Location) -> type[BaseModel] | None:
@@ -131,13 +131,13 @@ def _model_of_objects(model: type[BaseModel], location: Location) -> type[BaseMo
     return nested if names and nested is not model_at(model, location[: names[-1]]) else None
 
 
-def _bounds(model: type[BaseModel], location: Location) -> dict[str, object]:
+def _find_bounds(model: type[BaseModel], location: Location) -> dict[str, object]:
     field = model_at(model, location[:-1]).model_fields.get(str(location[-1])) if location else None
     rules = field.metadata if field else ()
     return {name: getattr(rule, name) for rule in rules for name in ("ge", "le") if hasattr(rule, name)}
 
 
-def _between(bounds: Mapping[str, object]) -> str:
+def _describe_bounds(bounds: Mapping[str, object]) -> str:
     if "ge" in bounds and "le" in bounds:
         return f"between {bounds['ge']} and {bounds['le']}"
     return f"at least {bounds['ge']}" if "ge" in bounds else f"at most {bounds['le']}"

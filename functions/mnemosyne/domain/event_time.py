@@ -53,9 +53,9 @@ def event_time(value: object) -> datetime:
     """
     if isinstance(value, str):
         text, leap = split_leap_second(value)
-        return _from_text(text) + leap
+        return _parse_text(text) + leap
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return _from_number(value)
+        return _parse_number(value)
     raise ValueError(f"must be {_FORMS}, got {excerpt(value)}")
 
 
@@ -83,7 +83,7 @@ def in_zone(moment: datetime, local: tzinfo) -> datetime:
         raise ValueError(f"must be between the years 1 and 9999, got {moment.isoformat()} in {local}") from exc
 
 
-def _from_text(text: str) -> datetime:
+def _parse_text(text: str) -> datetime:
     if match := _TEXT.fullmatch(text):
         return _build_time(text, match[1], match[2] or "00:00", match[3] or "")
     if match := _BASIC.fullmatch(text):
@@ -93,7 +93,7 @@ def _from_text(text: str) -> datetime:
     if (match := _UNIX_TIME.fullmatch(text)) and (unit := _unit_of(int(match[1]))):
         return _EPOCH + timedelta(microseconds=int(f"{match[1]}{(match[2] or '')[:6]:0<6}") // unit)
     if _NUMBER.fullmatch(text):
-        raise _no_date(text)
+        raise _not_a_date_error(text)
     raise ValueError(f"must be {_FORMS}, got {excerpt(text)}")
 
 
@@ -109,18 +109,18 @@ def _build_time(text: object, date: str, clock: str, offset: str) -> datetime:
         raise ValueError(f"must be a date or time that exists, got {excerpt(text)}: {exc}") from exc
 
 
-def _from_number(number: float) -> datetime:
+def _parse_number(number: float) -> datetime:
     if unit := _unit_of(number):
         return _EPOCH + timedelta(microseconds=round(number * (UNITS[-1] // unit)))
     if any(first <= number <= last for first, last in BASIC_NUMBERS) and number == int(number):
         try:
-            return _from_text(str(int(number)))
+            return _parse_text(str(int(number)))
         except ValueError as exc:
             raise ValueError(f"must be a date or time that exists, got {excerpt(number)}") from exc
-    raise _no_date(number)
+    raise _not_a_date_error(number)
 
 
-def _no_date(number: object) -> ValueError:
+def _not_a_date_error(number: object) -> ValueError:
     return ValueError(
         f"must be a date, got {excerpt(number)}, which may be a year, a count or a row's number: write a date such as "
         "2026-07-11 or 20260711, or seconds, milliseconds or microseconds since 1970 of a time from 1980 to 2099"

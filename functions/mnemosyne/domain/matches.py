@@ -93,10 +93,10 @@ class NormalText:
         with their letter into one character.
         """
         # A no-break space can separate thousands. NFKC would turn it into a space, which separates two numbers. So
-        # first replace it by an invisible character, which `_for_words` removes.
-        return cls.of(_NO_BREAK_THOUSANDS.sub("\u2060", original))._for_words()
+        # first replace it by an invisible character, which `_normalize_for_words` removes.
+        return cls.of(_NO_BREAK_THOUSANDS.sub("\u2060", original))._normalize_for_words()
 
-    def _for_words(self) -> Self:
+    def _normalize_for_words(self) -> Self:
         texts: list[str] = []
         places: list[Span] = []
         end = 0

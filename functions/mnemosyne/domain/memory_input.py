@@ -79,7 +79,7 @@ def schema_version(value: object) -> int:
     return int(number) if number.isascii() and number.isdigit() and number == str(int(number)) else 0
 
 
-def _known_version(value: object) -> int:
+def _check_version(value: object) -> int:
     version = schema_version(value)
     if version > SCHEMA_VERSION:
         raise ValueError(f"{version} {IS_NEWER}")
@@ -127,7 +127,7 @@ def object_of_text(value: object) -> object:
     return parsed if isinstance(parsed, dict) else value
 
 
-def _operation(value: object) -> object:
+def _normalize_operation(value: object) -> object:
     """Write an operation in lower case. Return other values unchanged, so that the error quotes the given value."""
     lower = value.lower() if isinstance(value, str) else value
     return lower if lower in ("upsert", "delete") else value
@@ -171,13 +171,13 @@ class MemoryInput(Input):
     request_id: Id | None = Field(
         None, description="Id of the request, under which its outcome is reported. By default a new or derived id."
     )
-    op: Annotated[Literal["upsert", "delete"], BeforeValidator(_operation)] = Field(
+    op: Annotated[Literal["upsert", "delete"], BeforeValidator(_normalize_operation)] = Field(
         "upsert", description="`delete` deletes the record that `source` and `key` name."
     )
     namespace: Annotated[Any, WithJsonSchema({"type": "string"})] = Field(
         None, description="Namespace to store in. Another namespace than the sender's is refused."
     )
-    schema_version: Annotated[int, BeforeValidator(_known_version)] = Field(
+    schema_version: Annotated[int, BeforeValidator(_check_version)] = Field(
         SCHEMA_VERSION, description="Version of these fields."
     )
 
@@ -201,9 +201,11 @@ class MemoryInput(Input):
         if key and not source:
             raise InvalidRequest("key needs a source: the system in which the key is unique")
         external_id = ExternalId(source, key) if source and key else None
-        return self._deletion(external_id, defaults) if self.op == "delete" else self._upsert(external_id, defaults)
+        if self.op == "delete":
+            return self._build_deletion(external_id, defaults)
+        return self._build_ingest_request(external_id, defaults)
 
-    def _upsert(self, external_id: ExternalId | None, defaults: Defaults) -> IngestRequest:
+    def _build_ingest_request(self, external_id: ExternalId | None, defaults: Defaults) -> IngestRequest:
         when = self._timestamp_in_utc(defaults.timestamp, defaults)
         if self.content is None or when is None:
             missing = {"content": self.content, "timestamp": when}
@@ -219,7 +221,7 @@ class MemoryInput(Input):
         published = defaults.published and defaults.published + timedelta(microseconds=defaults.position)
         return IngestRequest.of(request_id, external_id=external_id, published=published, **fields)
 
-    def _deletion(self, external_id: ExternalId | None, defaults: Defaults) -> Deletion:
+    def _build_deletion(self, external_id: ExternalId | None, defaults: Defaults) -> Deletion:
         if external_id is None:
             raise InvalidRequest("op delete needs source and key, which name the record to delete")
         when = self._timestamp_in_utc(defaults.deleted_at, defaults)

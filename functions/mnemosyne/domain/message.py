@@ -138,7 +138,7 @@ def decode(message: Published, *, allowed_namespace: str | None = None) -> Inges
     if not namespace:
         return IngestMessage("", (), dead_letter_reason="; ".join(filter(None, [wrong, unreadable])))
     if unreadable:
-        return _unreadable(namespace, message, unwrapped, unreadable)
+        return _build_unreadable_message(namespace, message, unwrapped, unreadable)
     version = SCHEMA_VERSION if unwrapped.version is None else unwrapped.version
     if schema_version(version) < SCHEMA_VERSION:
         wrong = wrong or f"schema_version must be {SCHEMA_VERSION}, got {excerpt(version)}"
@@ -153,23 +153,23 @@ def decode(message: Published, *, allowed_namespace: str | None = None) -> Inges
         newer = f"schema_version {newest} {IS_NEWER}"
         unread = tuple(first_of_each_id(as_failed(reading, newer) for reading in readings).values())
         return IngestMessage(namespace, (), unread, retry_reason=newer, published=published)
-    wrong = wrong or _misplaced_fields(unwrapped.body)
+    wrong = wrong or _misplaced_fields_error(unwrapped.body)
     checked = _build_message(namespace, [as_failed(reading, wrong) for reading in readings] if wrong else readings)
     return replace(checked, published=published)
 
 
-def _misplaced_fields(body: Mapping[str, Any]) -> str:
+def _misplaced_fields_error(body: Mapping[str, Any]) -> str:
     """Return an error if a batch has fields that only its memories may have; otherwise an empty text."""
     names = [name for name in FIELDS_OF_EACH if body.get(name)] if is_batch(body) else []
     return f"{' and '.join(names)} must be in each memory, not at the top level of the message" if names else ""
 
 
-def _unreadable(namespace: str, message: Published, unwrapped: MessageBody, why: str) -> IngestMessage:
+def _build_unreadable_message(namespace: str, message: Published, unwrapped: MessageBody, why: str) -> IngestMessage:
     """Return a message that cannot be parsed, with a failed request for each of its first MAX_OUTCOMES request ids."""
     ids = message.visible_request_ids
     requests = [FailedRequest(request_id=request_id, error=why) for request_id in ids[:MAX_OUTCOMES]]
     if unwrapped.source and unwrapped.key:
-        requests.append(failed_request(why, _defaults("", unwrapped, message, "")))
+        requests.append(failed_request(why, _defaults_of_record("", unwrapped, message, "")))
     rest = len(ids) - MAX_OUTCOMES
     reason = f"{why}; {rest:,} of its {len(ids):,} request ids have no outcome" if rest > 0 else why
     failed = tuple(first_of_each_id(requests).values())
@@ -196,7 +196,7 @@ def _split_items(unwrapped: MessageBody) -> tuple[list[Any], str]:
 
 def _read_item(item: Any, index: int, unwrapped: MessageBody, message: Published, namespace: str) -> Reading:
     """Parse one record. A missing request id or key is derived from the message and the record's position in it."""
-    defaults = _defaults(namespace, unwrapped, message, "" if unwrapped.body is item else f"#{index}")
+    defaults = _defaults_of_record(namespace, unwrapped, message, "" if unwrapped.body is item else f"#{index}")
     if isinstance(item, dict) and isinstance(error := item.get(REFUSED), str) and error.strip():
         printable = error[:_ERROR_CHARACTERS].encode(errors="replace").decode().replace("\x00", "\ufffd")
         return failed_request(printable, defaults, item)
@@ -206,7 +206,7 @@ def _read_item(item: Any, index: int, unwrapped: MessageBody, message: Published
     return as_failed(reading, f"memories must have at most {BATCH_LIMIT} items, and this is number {index + 1:,}")
 
 
-def _defaults(namespace: str, unwrapped: MessageBody, message: Published, place: str) -> Defaults:
+def _defaults_of_record(namespace: str, unwrapped: MessageBody, message: Published, place: str) -> Defaults:
     def transport_id() -> UUID:
         return derived_id(_TRANSPORT, f"{message.first_published}/{hashlib.sha256(message.data).hexdigest()}{place}")
 

@@ -95,8 +95,8 @@ def unwrap(message: Published) -> MessageBody:
     batch = body if is_batch(body) else {}
     versions = (attributes.get("schema_version"), body.get("schema_version"))
     namespaces = (attributes.get("namespace"), body.get("namespace"), event.get("namespace"))
-    source, source_problem = _first("source", attributes.get("source"), batch.get("source"), event.get("source"))
-    key, key_problem = _first("key", attributes.get("key"), batch.get("key"), event.get("id"))
+    source, source_problem = _parse_first("source", attributes.get("source"), batch.get("source"), event.get("source"))
+    key, key_problem = _parse_first("key", attributes.get("key"), batch.get("key"), event.get("id"))
     return MessageBody(
         body=body,
         problem=problem,
@@ -114,7 +114,7 @@ def is_batch(body: Mapping[str, Any]) -> bool:
     return body.get("memories") not in (None, "")
 
 
-def _first(name: Literal["source", "key"], *values: object) -> tuple[str, str]:
+def _parse_first(name: Literal["source", "key"], *values: object) -> tuple[str, str]:
     """Return the first of the values that is not null or empty, for use as source or key, and an empty error.
 
     If all values are null or empty, the returned value is empty, too. If the first other value breaks the rules for the

@@ -36,7 +36,7 @@ def _date_pattern(hyphen: str) -> str:
     )
 
 
-def _numbers(bound: str, *, larger: bool) -> str:
+def _numbers_pattern(bound: str, *, larger: bool) -> str:
     """Return a regular expression for numbers that have as many digits as `bound`.
 
     The numbers are at least `bound` if `larger` is true, and at most `bound` otherwise.
@@ -49,7 +49,7 @@ def _numbers(bound: str, *, larger: bool) -> str:
     return "|".join(forms)
 
 
-_SECONDS = f"{_numbers(str(FIRST_SECOND), larger=True)}|{_numbers(str(END_SECOND - 1), larger=False)}"
+_SECONDS = f"{_numbers_pattern(str(FIRST_SECOND), larger=True)}|{_numbers_pattern(str(END_SECOND - 1), larger=False)}"
 _UNIX_TIME = f"(?:{_SECONDS})(?:[0-9]{{3}}|[0-9]{{6}})?(?:\\.[0-9]+)?"
 _BASIC = f"(?=19|20){_date_pattern('')}(?:{BASIC_CLOCK}|[Tt]{BASIC_CLOCK}(?:{OFFSET})?)?"
 _TIMESTAMP = (

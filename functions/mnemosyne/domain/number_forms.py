@@ -14,7 +14,7 @@ UNITS: Final = frozenset(("percent", *_CURRENCIES.values()))
 """The words that replace signs such as "%"."""
 
 
-def _digits(match: re.Match[str]) -> str:
+def _keep_digits(match: re.Match[str]) -> str:
     return "".join(filter(str.isdigit, match[0]))
 
 
@@ -27,9 +27,9 @@ _FORMS: Final = tuple(
         (r"(?<=\d)[’٬](?=\d)", "'"),
         (r"(?<=\d)٫(?=\d)", "."),
         # Telephone numbers are reduced to their digits: "+49 (30) 12-34", "030 4421".
-        (r"(?:(?<!\w)\+\d|(?<![\w.,:/'-])0\d)[\d ()/-]*\d", _digits),
+        (r"(?:(?<!\w)\+\d|(?<![\w.,:/'-])0\d)[\d ()/-]*\d", _keep_digits),
         # Separators of thousands are removed: "1 000", "1'000", "1,000,000".
-        (r"(?<![\w.,'])[1-9]\d{0,2}([ .,'])\d{3}(?:\1\d{3})*(?!\d)", _digits),
+        (r"(?<![\w.,'])[1-9]\d{0,2}([ .,'])\d{3}(?:\1\d{3})*(?!\d)", _keep_digits),
         # A decimal comma becomes a point: "2,5".
         (r"(?<![\d.,])(\d+),(?=\d{1,2}(?![\d,]))", r"\1."),
         # Zeros at the beginning of a time and at the end of a number are removed: "09:30", "5.00", "12:00". "3.10" is

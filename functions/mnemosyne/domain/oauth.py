@@ -242,11 +242,11 @@ def canonical_resource(resource: str, resources: tuple[str, ...]) -> str | None:
     None if the client means none of them. The comparison of the URLs ignores the case of the host, the default port, a
     trailing slash and the query.
     """
-    canonical = _canonical(resource)
-    return next((own for own in resources if canonical and _canonical(own) == canonical), None)
+    canonical = _normalize_resource(resource)
+    return next((own for own in resources if canonical and _normalize_resource(own) == canonical), None)
 
 
-def _canonical(resource: str) -> tuple[str, str, int | None, str] | None:
+def _normalize_resource(resource: str) -> tuple[str, str, int | None, str] | None:
     parts = split_uri(resource)
     if parts is None or parts.scheme not in ("http", "https") or "@" in parts.netloc or "#" in resource:
         return None

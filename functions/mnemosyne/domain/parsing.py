@@ -144,7 +144,7 @@ def invalid(exc: ValidationError, model: type[BaseModel], data: object, of: str)
             problems[_unknown_argument_error(first["loc"], model, of, also)] = None
             problems[_accepted_names(first["loc"], model, of)] = None
         else:
-            problems[_problem(first, model) + also] = None
+            problems[_problem_message(first, model) + also] = None
     if len(groups) > PROBLEMS:
         problems[f"and {len(groups) - PROBLEMS:,} more"] = None
     return InvalidRequest("; ".join(problems).encode(errors="replace").decode())
@@ -200,7 +200,7 @@ def parse_integer(digits: str) -> int | float:
     return int(digits) if len(digits) < sys.int_info.default_max_str_digits else math.inf
 
 
-def _problem(error: ErrorDetails, model: type[BaseModel]) -> str:
+def _problem_message(error: ErrorDetails, model: type[BaseModel]) -> str:
     name = path(error["loc"])
     kind, value, context = error["type"], error["input"], error.get("ctx", {})
     match kind:

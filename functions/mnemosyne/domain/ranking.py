@@ -42,7 +42,7 @@ def score_hybrid(
     """Return the candidates of a hybrid search with their relevance in [0, 1], best first."""
     rows = candidates.rows
     windows = [(_microseconds(window.after), _microseconds(window.before)) for window in preferred]
-    times = [weights.preferred_time if windows and _within(row.timestamp, windows) else 0.0 for row in rows]
+    times = [weights.preferred_time if windows and _is_within(row.timestamp, windows) else 0.0 for row in rows]
     share = candidates.best_share
     words = max(weight_of_words(lexical_weight, share, weights), weights.unique_words * candidates.lead)
     fused_scores = fuse(rows, candidates.listed, words, weights)
@@ -290,7 +290,7 @@ def _sort_key(entry: RankedCandidate) -> tuple[float, float, int, str]:
     return entry.score, cosine, candidate.timestamp, candidate.id
 
 
-def _within(timestamp: int, windows: Iterable[tuple[int | None, int | None]]) -> bool:
+def _is_within(timestamp: int, windows: Iterable[tuple[int | None, int | None]]) -> bool:
     return any(
         (after is None or timestamp >= after) and (before is None or timestamp < before) for after, before in windows
     )

@@ -52,7 +52,7 @@ def cost_of_memories(memories: object) -> float:
     """Return the cost of storing the memories in a call's arguments. The memories need not be valid."""
     if not isinstance(memories, Sequence) or isinstance(memories, str):
         return MEMORY
-    return sum(MEMORY + TEXT * (1 + _length(memory) // TEXT_CHARACTERS) for memory in memories)
+    return sum(MEMORY + TEXT * (1 + _content_length(memory) // TEXT_CHARACTERS) for memory in memories)
 
 
 def cost_of_search(arguments: Mapping[str, Any]) -> float:
@@ -96,7 +96,7 @@ def cost_of_changes(arguments: Mapping[str, Any]) -> float:
     return MEMORY * len(ids) if isinstance(ids, list) else 0.0
 
 
-def _length(memory: object) -> int:
+def _content_length(memory: object) -> int:
     content = memory.get("content") if isinstance(memory, Mapping) else None
     return len(content) if isinstance(content, str) else 0
 
@@ -125,17 +125,17 @@ class TokenBucket:
         bucket has enough tokens for `cost` and `paid` together. A request may cost more tokens than a full bucket has.
         Then a full bucket is enough, and its balance becomes negative.
         """
-        tokens, full = self._refilled(now), float(self.per_minute)
+        tokens, full = self._tokens_at(now), float(self.per_minute)
         if tokens >= min(cost, max(0.0, full - paid)):
-            return self._with(tokens - cost, now), 0.0
-        return self._with(tokens, now), (min(cost + paid, full) - tokens) / (full / 60)
+            return self._replace_tokens(tokens - cost, now), 0.0
+        return self._replace_tokens(tokens, now), (min(cost + paid, full) - tokens) / (full / 60)
 
     def overdraw(self, now: float, cost: float) -> Self:
         """Take tokens even if the balance becomes negative. The balance never falls below minus two full buckets."""
-        return self._with(max(-2.0 * self.per_minute, self._refilled(now) - cost), now)
+        return self._replace_tokens(max(-2.0 * self.per_minute, self._tokens_at(now) - cost), now)
 
-    def _refilled(self, now: float) -> float:
+    def _tokens_at(self, now: float) -> float:
         return min(float(self.per_minute), self.tokens + (now - self.at) * self.per_minute / 60)
 
-    def _with(self, tokens: float, at: float) -> Self:
+    def _replace_tokens(self, tokens: float, at: float) -> Self:
         return type(self)(per_minute=self.per_minute, tokens=tokens, at=at)

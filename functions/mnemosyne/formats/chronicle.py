@@ -32,7 +32,7 @@ def _read_items(text: io.TextIOWrapper, name: str) -> Iterator[Item]:
         for part in _MARKS.split(line):
             if part == START:
                 if block:
-                    yield _unended_chronicle(name, began)
+                    yield _unended_chronicle_item(name, began)
                 block, size, began = [part], len(part), number
             elif block:
                 size += len(part)
@@ -43,10 +43,10 @@ def _read_items(text: io.TextIOWrapper, name: str) -> Iterator[Item]:
                     yield replace(_build_item("".join(block), f"{name}:{began}", began, size), place=place)
                     block = []
     if block:
-        yield _unended_chronicle(name, began)
+        yield _unended_chronicle_item(name, began)
 
 
-def _unended_chronicle(name: str, line: int) -> Item:
+def _unended_chronicle_item(name: str, line: int) -> Item:
     return Item(f"{name}:{line}", None, f"the chronicle has no {END}", line=line)
 
 

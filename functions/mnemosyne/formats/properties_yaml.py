@@ -47,7 +47,7 @@ def read(block: str) -> Properties | None:
     repeated = {name: line for name, _, line in chunks if name and line != lines[name]}
     notices = [f"line {line}: {name} (line {lines[name]} has this property again)" for name, line in repeated.items()]
     try:
-        document = _load(block)
+        document = _load_yaml(block)
     except _yaml_errors():
         return _load_one_by_one(chunks, lines, notices)
     if document is None and not block.strip():
@@ -101,7 +101,7 @@ def _load_one_by_one(
     properties = Properties(lines=lines, notices=notices)
     for name, text, line in chunks:
         try:
-            document = _load(text)
+            document = _load_yaml(text)
             if isinstance(document, dict):
                 properties.values |= {str(key): _to_json_value(value) for key, value in document.items()}
                 continue
@@ -144,7 +144,7 @@ def _yaml_errors() -> tuple[type[BaseException], ...]:
     return (yaml.YAMLError, *_YAML_ERRORS)
 
 
-def _load(text: str) -> Any:
+def _load_yaml(text: str) -> Any:
     import yaml  # slow to import, and only needed here
 
     return yaml.load(text, Loader=_build_loader())  # noqa: S506 - the loader is safe
@@ -161,7 +161,11 @@ def _build_loader() -> Any:
     """
     import yaml
 
-    values = {"tag:yaml.org,2002:int": _integer, "tag:yaml.org,2002:float": _float, "tag:yaml.org,2002:bool": _boolean}
+    values = {
+        "tag:yaml.org,2002:int": _construct_integer,
+        "tag:yaml.org,2002:float": _construct_float,
+        "tag:yaml.org,2002:bool": _construct_boolean,
+    }
 
     class Loader(yaml.SafeLoader):
         def compose_node(self, parent: Any, index: Any) -> Any:
@@ -185,22 +189,22 @@ def _build_loader() -> Any:
     return Loader
 
 
-def _integer(loader: Any, node: Any) -> int:
+def _construct_integer(loader: Any, node: Any) -> int:
     return int(loader.construct_scalar(node), 0)
 
 
-def _float(loader: Any, node: Any) -> float:
+def _construct_float(loader: Any, node: Any) -> float:
     return float(loader.construct_scalar(node))
 
 
-def _boolean(loader: Any, node: Any) -> bool:
+def _construct_boolean(loader: Any, node: Any) -> bool:
     return bool({"true": True, "false": False}[loader.construct_scalar(node).lower()])
 
 
 _FORMS = {
-    _integer: re.compile(r"[-+]?(0|[1-9][0-9]{0,1000})$"),
-    _float: re.compile(r"([-+]?[0-9]+\.([0-9]|[0-9]*[1-9])|\.[0-9]*[1-9])([eE][-+][0-9]+)?$"),
-    _boolean: re.compile(r"(true|True|TRUE|false|False|FALSE)$"),
+    _construct_integer: re.compile(r"[-+]?(0|[1-9][0-9]{0,1000})$"),
+    _construct_float: re.compile(r"([-+]?[0-9]+\.([0-9]|[0-9]*[1-9])|\.[0-9]*[1-9])([eE][-+][0-9]+)?$"),
+    _construct_boolean: re.compile(r"(true|True|TRUE|false|False|FALSE)$"),
 }
 """Patterns of unquoted values that are read as numbers or booleans. An export puts texts that match in quotation marks.
 1.10 does not match and stays a text, because a number would lose the final zero."""

@@ -107,7 +107,7 @@ class ApiKeyAuthenticator(Authenticator):
         Raises Unauthorized, or Unavailable if the key is not cached and the database does not respond.
         """
         identifier, secret = split_token(bearer(authorization))
-        return self._principal(self._look_up(identifier) if identifier else None, secret)
+        return self._check_key(self._look_up(identifier) if identifier else None, secret)
 
     def cached_principal(self, authorization: str | None) -> Principal | None:
         """Return the principal of a key that was looked up in the last 30 seconds, otherwise None."""
@@ -115,9 +115,9 @@ class ApiKeyAuthenticator(Authenticator):
         cached = self._keys.get(identifier or "")
         if cached is None or time.monotonic() >= cached.looked_up_at + FRESH_SECONDS:
             return None
-        return self._principal(cached.key, secret)
+        return self._check_key(cached.key, secret)
 
-    def _principal(self, key: ApiKey | None, secret: str) -> Principal:
+    def _check_key(self, key: ApiKey | None, secret: str) -> Principal:
         # Compare in constant time, and compare with a dummy hash if the key does not exist. Otherwise the duration
         # would reveal whether a key exists.
         same = hmac.compare_digest(hash_secret(secret), key.secret_hash if key else _NO_HASH)

@@ -43,7 +43,7 @@ def store_dead_letter(dead_letter: DeadLetter, *, memories: "MemoryStore") -> De
     remaining, forgettings = without_forgotten(dead_letter, memories=memories)
     if not remaining:
         return dead_letter
-    message_id, is_new, is_kept = _store(remaining, forgettings, _limit(dead_letter.kind), memories)
+    message_id, is_new, is_kept = _store(remaining, forgettings, _limit_of_kind(dead_letter.kind), memories)
     if is_new or not is_kept:
         _log_dead_letter(remaining, memories.namespace, is_kept=is_kept)
     return replace(dead_letter, message_id=message_id)
@@ -68,7 +68,7 @@ def _store(
     return message_id, is_new, is_kept
 
 
-def _limit(kind: DeadLetterKind) -> int | None:
+def _limit_of_kind(kind: DeadLetterKind) -> int | None:
     """Return the limit for a kind of dead letter; None if there is no limit.
 
     If a namespace has this number of dead letters of all kinds, no more dead letters of the given kind are stored.

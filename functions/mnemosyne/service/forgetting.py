@@ -80,7 +80,7 @@ def _continue_forgetting(forgetting: Forgetting, memories: "MemoryStore", deadli
     after = forgetting.letter
     while page := memories.dead_letters(LETTERS_AT_ONCE, after=after):
         for letter in page:
-            _forget_in(letter, forgetting.id, memories)
+            _forget_in_letter(letter, forgetting.id, memories)
         after = page[-1].cursor
         memories.record_checked_letter(forgetting.id, after)
         if time.monotonic() > deadline:
@@ -97,7 +97,7 @@ def read(forgetting_id: UUID, *, memories: "MemoryStore") -> Forgetting:
     return forgetting
 
 
-def _forget_in(letter: DeadLetter | None, forgetting_id: UUID, memories: "MemoryStore") -> None:
+def _forget_in_letter(letter: DeadLetter | None, forgetting_id: UUID, memories: "MemoryStore") -> None:
     while letter:
         forgotten = _find_forgotten(letter, memories, forgetting_id)
         if not forgotten.any_forgotten or memories.forget_in_letter(

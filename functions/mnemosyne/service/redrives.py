@@ -73,7 +73,7 @@ def _attributes_to_publish(letter: DeadLetter, namespace: str, into: str | None)
 def _refusal_error(message_id: str, memories: "MemoryStore") -> Conflict | NotFound:
     letter = memories.dead_letter(message_id)
     if letter is None:
-        return _not_found(message_id)
+        return _not_found_error(message_id)
     if letter.redriven_at:
         return Conflict(
             f"the dead letter {message_id} was redriven at {rfc3339(letter.redriven_at)} and has no outcome yet: it "
@@ -85,7 +85,7 @@ def _refusal_error(message_id: str, memories: "MemoryStore") -> Conflict | NotFo
     )
 
 
-def _not_found(message_id: str) -> NotFound:
+def _not_found_error(message_id: str) -> NotFound:
     return NotFound(f"no dead letter has the message id {message_id[:100]!r}: it may have been redriven or dropped")
 
 
@@ -163,7 +163,7 @@ def _redrive_one(
 ) -> Redriven:
     letter = memories.dead_letter(message_id)
     if letter is None:
-        raise _not_found(message_id)
+        raise _not_found_error(message_id)
     attributes = _attributes_to_publish(letter, memories.namespace, into)
     target = attributes["namespace"]
     request_ids = request_ids_in(target, letter)

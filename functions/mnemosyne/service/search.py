@@ -175,10 +175,10 @@ def with_confidence(query: SearchQuery, entries: list[RankedCandidate], model: s
         memory = entry.candidate
         entry.confidence = confidence(model, memory.vector_score, memory.words_share, lacks_name=memory.lacks_name)
     minimum = query.min_confidence
-    return entries if minimum is None else _at_least(entries, minimum)
+    return entries if minimum is None else _drop_below(entries, minimum)
 
 
-def _at_least(entries: Sequence[RankedCandidate], minimum: Confidence) -> list[RankedCandidate]:
+def _drop_below(entries: Sequence[RankedCandidate], minimum: Confidence) -> list[RankedCandidate]:
     return [entry for entry in entries if entry.confidence and entry.confidence.at_least(minimum)]
 
 
@@ -212,7 +212,7 @@ def _entries_to_read(
     top, wanted = list(entries[: query.limit]), query.wanted_confidence
     if wanted is None:
         return top
-    return top if _at_least(top, wanted) else _at_least(ranked_entries, wanted)[: query.limit] + top
+    return top if _drop_below(top, wanted) else _drop_below(ranked_entries, wanted)[: query.limit] + top
 
 
 def _rerank(

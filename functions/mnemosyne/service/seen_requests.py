@@ -44,7 +44,7 @@ class SeenRequests:
         key, record_identity = reading.request_id.bytes, repr(identity(reading))
         if error := self._same_name_problem(reading, record_identity, item):
             return refuse(reading, error, place), False
-        first = self._first(key, record_identity, item)
+        first = self._find_or_store_first(key, record_identity, item)
         if first is None:
             return reading, False
         if isinstance(reading, FailedRequest):
@@ -55,7 +55,7 @@ class SeenRequests:
             error = f"request_id must be unique, got {reading.request_id}: {first[1]} has it"
         return refuse(reading, error, place), False
 
-    def _first(self, key: bytes, record_identity: str, item: Item) -> tuple[str, str] | None:
+    def _find_or_store_first(self, key: bytes, record_identity: str, item: Item) -> tuple[str, str] | None:
         """Return the identity and the place of the first record with this key.
 
         If there is none, store the given record as the first one, and return None.
@@ -74,7 +74,7 @@ class SeenRequests:
         if item.path is None or isinstance(reading, FailedRequest) or not (item.fields and item.fields.get("key")):
             return ""
         name = reading.external_id
-        first = self._first(repr(name).encode(), record_identity, item)
+        first = self._find_or_store_first(repr(name).encode(), record_identity, item)
         if name is None or first is None or first[0] == record_identity:
             return ""
         return f"source and key must be unique, got {name.source} and {name.key}: {first[1]} has them"

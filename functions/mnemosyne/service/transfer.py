@@ -122,9 +122,9 @@ def take_file(namespace: str, part: FilePart, services: Services, *, client: str
     readings, seen_requests = [], SeenRequests()
     for item, line in zip(items, lines, strict=True):
         place = ExternalId(escape(part.name), f"{line}{item.suffix}")
-        reading_ = read_item(item, _defaults(namespace, part, place), vault=VAULT)
+        reading_ = read_item(item, _defaults_of_part(namespace, part, place), vault=VAULT)
         readings.append(seen_requests.check(item, reading_, place)[0])
-    unread = [failed_request(record.error, _defaults(namespace, part), vars(record)) for record in part.refused]
+    unread = [failed_request(record.error, _defaults_of_part(namespace, part), vars(record)) for record in part.refused]
     if records := [*readings, *unread]:
         publisher = Publisher(client=client, import_name=part.name, lines=[] if unread else lines)
         ingest.accept(namespace, records, services, publisher)
@@ -145,7 +145,7 @@ def _check_values(text: bytes, format_: str) -> None:
             raise InvalidRequest(f"front matter must contain at most {VALUES:,} values")
 
 
-def _defaults(namespace: str, part: FilePart, place: ExternalId | None = None) -> Defaults:
+def _defaults_of_part(namespace: str, part: FilePart, place: ExternalId | None = None) -> Defaults:
     return Defaults(
         new_id=lambda: issue_request_id(namespace),
         namespace=namespace,

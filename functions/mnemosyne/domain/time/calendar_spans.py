@@ -94,7 +94,7 @@ class Calendar:
 
         A `month` outside 1 to 12 is in an earlier or later year than `year`. For example, month 13 is the next January.
         """
-        return self.days(_month(year, month), _month(year, month + count))
+        return self.days(_first_day_of_month(year, month), _first_day_of_month(year, month + count))
 
     def unit(self, unit: Unit, day: date) -> Span:
         """Return the day, week, month, quarter or year that contains a day."""
@@ -138,7 +138,7 @@ class Calendar:
         return name, day.year - (name == "winter" and day.month < 12)
 
 
-def _month(year: int, month: int) -> date:
+def _first_day_of_month(year: int, month: int) -> date:
     return date(year + (month - 1) // 12, (month - 1) % 12 + 1, 1)
 
 
@@ -149,8 +149,8 @@ def subtract(day: _Day, unit: str, count: int) -> _Day:
     """
     if unit in ("day", "week"):
         return day - timedelta(days=count * (7 if unit == "week" else 1))
-    first = _month(day.year, day.month - count * {"month": 1, "quarter": 3, "year": 12}[unit])
-    length = (_month(first.year, first.month + 1) - first).days
+    first = _first_day_of_month(day.year, day.month - count * {"month": 1, "quarter": 3, "year": 12}[unit])
+    length = (_first_day_of_month(first.year, first.month + 1) - first).days
     return day.replace(year=first.year, month=first.month, day=min(day.day, length))
 
 

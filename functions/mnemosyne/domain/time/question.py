@@ -82,7 +82,7 @@ def _find_time(question: str, now: datetime, timezone: str, budget: MatchBudget)
     words = _DASH.sub(" — ", question).split()
     if len(words) > _QUESTION_WORDS:
         return None  # too long for a question, so probably a pasted text
-    for expression, start, end in _expressions(words):
+    for expression, start, end in _find_expressions(words):
         if budget.left <= 0:
             return None
         try:
@@ -93,7 +93,7 @@ def _find_time(question: str, now: datetime, timezone: str, budget: MatchBudget)
     return None
 
 
-def _expressions(words: list[str]) -> Iterator[tuple[str, int, int]]:
+def _find_expressions(words: list[str]) -> Iterator[tuple[str, int, int]]:
     """Yield each part of a question that probably means a time, the longest part first.
 
     The two numbers after the part are the index of its first word, and the index after its last word.

@@ -73,7 +73,7 @@ def _replace_number_words(text: str) -> str:
     if " and a half" in text:
         text = re.sub(_AND_A_HALF, _whole_units, text)
     if not _WORDS.isdisjoint(re.findall("[a-z]+", text)):
-        for pattern, into in _number_words():
+        for pattern, into in _compiled_number_words():
             text = pattern.sub(into, text)
     return text
 
@@ -153,19 +153,19 @@ _REWRITTEN: tuple[tuple[str, str], ...] = (
 
 # The patterns are compiled at the first call, because compiling at import would slow down every start.
 @cache
-def _rewritten() -> tuple[tuple[re.Pattern[str], str], ...]:
+def _compiled_rewrites() -> tuple[tuple[re.Pattern[str], str], ...]:
     return tuple((re.compile(pattern), into) for pattern, into in _REWRITTEN)
 
 
 @cache
-def _number_words() -> tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...]:
+def _compiled_number_words() -> tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...]:
     return (re.compile(_YEAR_IN_WORDS), _year_of_words), *((re.compile(day), _day_number) for day in _DAY_IN_WORDS)
 
 
 def plain_form(text: str) -> str:
     """Rewrite number words, separators and synonyms to the spelling that the rules expect."""
     text = _replace_number_words(text.replace(" ,", ","))
-    for pattern, into in _rewritten():
+    for pattern, into in _compiled_rewrites():
         if (match := pattern.fullmatch(text)) and _is_range(match, into):
             text = " ".join(match.expand(into).split())
     return text

@@ -165,12 +165,12 @@ def _parse_expression(text: str, calendar: Calendar, budget: MatchBudget) -> Spa
         return span
     if length := re.fullmatch(LENGTH, text):
         return grammar.span(f"past {length[1]}")
-    return _one_sided(text, grammar) or _two_sided(text, grammar)
+    return _parse_one_sided(text, grammar) or _parse_two_sided(text, grammar)
 
 
-def _one_sided(text: str, grammar: Grammar) -> Span | None:
+def _parse_one_sided(text: str, grammar: Grammar) -> Span | None:
     """Return the span of an expression that has only a start or only an end, such as "since May"."""
-    if not (match := _ONE_SIDED.fullmatch(text)) or not (span := _endpoint(match[2], grammar)):
+    if not (match := _ONE_SIDED.fullmatch(text)) or not (span := _parse_endpoint(match[2], grammar)):
         return None
     match match[1]:
         case "from" if span.start and span.end and span.end - span.start >= _DAY:
@@ -184,28 +184,28 @@ def _one_sided(text: str, grammar: Grammar) -> Span | None:
     return Span(start=None, end=span.end)
 
 
-def _two_sided(text: str, grammar: Grammar) -> Span | None:
+def _parse_two_sided(text: str, grammar: Grammar) -> Span | None:
     """Return the span of an expression that names start and end separately, such as "after May and before July"."""
     if not (match := _TWO_SIDES.fullmatch(text)):
         return None
     sides = [plain_form(side) for side in match.groups()]
     for one, other in (sides, reversed(sides)):
-        end = _one_sided(other, grammar)
+        end = _parse_one_sided(other, grammar)
         if end is None or end.start or end.end is None:
             continue
-        start = _one_sided(one, _before(end.end, grammar))
+        start = _parse_one_sided(one, _grammar_before(end.end, grammar))
         if start and start.start and start.end is None and start.start < end.end:
             return Span(start=start.start, end=end.end)
     return None
 
 
-def _before(end: datetime, grammar: Grammar) -> Grammar:
+def _grammar_before(end: datetime, grammar: Grammar) -> Grammar:
     """Return a grammar in which a time without a year means the latest such time before `end`."""
     last = (end - timedelta(microseconds=1)).astimezone(grammar.calendar.zone).date()
     return Grammar(_RULES, grammar.calendar, grammar.budget, last)
 
 
-def _endpoint(text: str, grammar: Grammar) -> Span | None:
+def _parse_endpoint(text: str, grammar: Grammar) -> Span | None:
     """Return the span of an expression that is the start or end of another span.
 
     As a start or end, "3 p.m." means a point in time, and not an hour.
@@ -235,10 +235,10 @@ def _span_between(text: str, grammar: Grammar, *, between: bool = False) -> Span
     """
     for separator in _SEPARATORS.finditer(text):
         start, end = text[: separator.start()], text[separator.end() :]
-        last = _endpoint(start, grammar) and _endpoint(end, grammar)
+        last = _parse_endpoint(start, grammar) and _parse_endpoint(end, grammar)
         if last is None or last.end is None:
             continue
-        first = _endpoint(start, _before(last.end, grammar))
+        first = _parse_endpoint(start, _grammar_before(last.end, grammar))
         if not first or not first.start or first.start >= last.end:
             continue
         if between or separator["word"] not in ("and", "or") or (first.end and first.end >= (last.start or last.end)):
