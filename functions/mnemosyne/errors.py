@@ -21,7 +21,7 @@
         └── Misconfigured the settings or the schema are wrong: the operator can fix them
             └── MigrationFailed … because PostgreSQL rejected a file of the schema
 
-In this tree, `…` repeats the description of the parent class, and the text after it says what the subclass adds.
+In this tree, `…` means the description of the parent class, and the text after `…` says what the subclass adds.
 
 Adapters translate the errors of their drivers into these errors, with `raise … from exc`. HTTP handlers, tools and the
 CLI catch them. The table of service errors is in `adapters.service_errors`.
@@ -118,10 +118,11 @@ class StatementTimeout(Unavailable):
 class ItemUnavailable(Unavailable):
     """Raised when one message or memory cannot be processed now, although others can. Nothing was changed.
 
-    After `max_delivery_attempts` deliveries that failed with any error, Pub/Sub sends a message to the service
-    `dead_letter`, which tries again to store the message. If this fails with ItemUnavailable twice in a row, the
-    message becomes a dead letter, which an operator can publish again. If it fails because a whole service is down,
-    the message does not become a dead letter. Pub/Sub then continues to deliver it.
+    If `max_delivery_attempts` deliveries of a message to the service `ingest` have failed, with any error, Pub/Sub
+    delivers the message to the service `dead_letter`. This service tries again to store the memories of the message. If
+    this fails twice in a row with ItemUnavailable, the message becomes a dead letter, which an operator can publish
+    again. If it fails because a whole service is down, the message does not become a dead letter, and Pub/Sub continues
+    to deliver it.
     """
 
 
@@ -148,7 +149,7 @@ class UncertainPublication(Unavailable):
 
 
 class EmbeddingModelChanged(Unavailable):
-    """Raised when a text was embedded with the old model, and all memories were then moved to another model."""
+    """Raised when a text's vector is from an old model, because all memories were moved to another model meanwhile."""
 
 
 class Misconfigured(ServiceError):

@@ -11,7 +11,7 @@ _RAND_A = 0xFFF << 64
 
 
 def new_id() -> UUID:
-    """Return a new UUIDv7. Ids sort by time, with a resolution of a quarter of a microsecond."""
+    """Return a new UUIDv7. The ids sort by the time of this call, with a resolution of a quarter of a microsecond."""
     milliseconds, nanoseconds = divmod(time.time_ns(), 1_000_000)
     return UUID(int=_uuid7(milliseconds) | (nanoseconds << 12) // 1_000_000 << 64)
 
@@ -54,7 +54,7 @@ def derived_id(source: str, key: str) -> UUID:
 
 
 def version_id(source: str, key: str, content_hash: str, timestamp: datetime) -> UUID:
-    """Return the request id of one version of a record, derived from its content and time."""
+    """Return the request id of a version of a record, derived from the record, the version's content and its time."""
     return uuid5(derived_id(source, key), f"{content_hash} {timestamp.astimezone(UTC).isoformat()}")
 
 
@@ -67,7 +67,7 @@ def note_version_id(source: str, key: str, digest: str) -> UUID:
 
 
 def deletion_id(source: str, key: str, timestamp: datetime) -> UUID:
-    """Return the request id of the deletion of a record, derived from the time of the deletion."""
+    """Return the request id of a deletion. It is derived from the deleted record and the time of the deletion."""
     return uuid5(derived_id(source, key), f"delete {timestamp.astimezone(UTC).isoformat()}")
 
 

@@ -194,7 +194,7 @@ class EventLog:
         self._logger = logging.getLogger(name)
 
     def debug(self, event: str, **fields: object) -> None:
-        """Log an event whose facts another log line of the same request contains, too."""
+        """Log an event that only repeats facts from another log line of the same request."""
         self._log(logging.DEBUG, event, fields)
 
     def info(self, event: str, **fields: object) -> None:

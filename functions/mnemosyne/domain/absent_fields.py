@@ -8,9 +8,10 @@ from uuid import UUID
 ZERO_TIME: Final = datetime.min.replace(tzinfo=UTC)
 """The time that programs in Go and .NET write for a field without a time."""
 _NIL_UUIDS = (str(UUID(int=0)), UUID(int=0).hex)
-"""The id that such programs write for a field without an id."""
+"""The id that programs in Go and .NET write for a field without an id."""
 _UPSERT_ONLY = frozenset({"content", "title", "tags", "metadata", "session", "expires_at", "ttl", "pinned"})
-"""Fields of a memory that a deletion ignores, because change streams may send them with the deleted row."""
+"""Fields of a memory that are ignored in a deletion. A database's change stream may send the values of the deleted row
+in these fields."""
 
 
 def without_absent(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """Parse the lines of a complete export, from which a namespace is restored exactly. Pure.
 
 Each line describes a memory, an ingest request, or a record. A record is an object in a publisher's system, and its
-versions are stored as memories. The line of a record has the id of the record, the id of the memory with the current
-version, the times of this version, and the times of the record's latest deletion. If memories were stored or deleted
-during the export, the last line says so.
+versions are stored as memories. The line of a record has the id of the record and the id of the memory with its current
+version. It also has the timestamps and the times of publishing of this version and of the record's latest deletion. If
+memories were stored or deleted during the export, the last line says so.
 """
 
 from collections.abc import Mapping
@@ -39,8 +39,8 @@ class ArchivedMemory:
 class _Repetition(IngestRequest):
     """A memory with the same content as another memory of the namespace.
 
-    Such memories exist only in a database that was taken over from an earlier server. Stored hashes are unique, so the
-    stored hash of a repetition is not the hash of its content.
+    Such memories exist only in a database that was taken over from an earlier server. Hashes in the database are
+    unique, so a repetition is stored with another hash (`stored_hash`) than the hash of its content.
     """
 
     stored_hash: str

@@ -110,7 +110,7 @@ def reason_of(reason: str, model: type[BaseModel], location: Location) -> str:
 
 
 def size(context: Mapping[str, Any], unit: str) -> str:
-    """Describe the limit of a text's or list's length, such as `at most 100 items`."""
+    """Describe the minimum or maximum length of a text or list, such as `at most 100 items`."""
     if "max_length" in context:
         return f"at most {quantity(context['max_length'], unit)}"
     return f"at least {quantity(context['min_length'], unit)}"
@@ -144,7 +144,8 @@ def _describe_bounds(bounds: Mapping[str, object]) -> str:
 
 
 CLOSE = 0.8
-"""Minimum similarity of a suggested name. Less similar names are other words, such as `ttl` and `title`."""
+"""Minimum similarity, from 0 to 1, between an unknown name and the name that an error suggests instead. Two less
+similar names, such as `ttl` and `title`, are different words."""
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 NAME_LENGTH = 60
 SYNONYMS: dict[str, tuple[str, ...]] = {
@@ -184,7 +185,7 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "memory_stats": ("stats", "statistics", "get_stats", "count_memories"),
     "ingest_status": ("status", "get_status", "check_status", "request_status"),
 }  # fmt: skip
-"""For each tool and argument of Mnemosyne, the names that other memory servers and search APIs use."""
+"""For each tool and argument of Mnemosyne, the names that other memory servers and search APIs use for it."""
 
 
 def closest_name(name: str, known_names: Collection[str]) -> str | None:

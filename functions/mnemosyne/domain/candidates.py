@@ -59,7 +59,7 @@ class Candidates:
 
     @property
     def best_share(self) -> float:
-        """The mean of the three largest shares.
+        """The mean of the three largest shares (`Candidate.words_share`) of the memories that match the search.
 
         The share of a memory is the fraction of the query's words that the memory contains.
         """
@@ -67,9 +67,10 @@ class Candidates:
 
     @property
     def lead(self) -> float:
-        """The largest share minus the mean of the next nine largest shares.
+        """How far the largest share (`Candidate.words_share`) exceeds the mean of the next nine largest shares.
 
-        The share of a memory is the fraction of the query's words that the memory contains.
+        Only the shares of memories that match the search count. The share of a memory is the fraction of the query's
+        words that the memory contains.
         """
         first, *others = self._largest_shares(10) or [0.0]
         return first - statistics.fmean(others or [0.0])

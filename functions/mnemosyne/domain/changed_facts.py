@@ -195,7 +195,7 @@ def _share_definite_noun(shared: frozenset[str], new: Statement, old: Statement)
 
 
 def _is_value(words: Sequence[Word]) -> bool:
-    """Whether the words are one value: up to three adjacent ordinary words, or as many adjacent names and numbers."""
+    """Whether the words are one value: up to three adjacent words. All are ordinary words, or none is."""
     kinds = {word.kind for word in words}
     if len(words) > _MOST_VALUE_WORDS or (Kind.WORD in kinds and len(kinds) > 1):
         return False

@@ -1,7 +1,7 @@
 """Split a long text into overlapping chunks that fit an embedding model. Pure.
 
-An embedding model truncates longer texts, often silently. Without chunks, a search by meaning could not find the end of
-a long memory.
+An embedding model truncates a text that is longer than its limit, often silently. If a long memory were not embedded in
+chunks, a search by meaning could not find the end of the memory.
 """
 
 import re

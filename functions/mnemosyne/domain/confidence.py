@@ -78,7 +78,8 @@ CALIBRATIONS: Mapping[str, Calibration] = {
         both=Thresholds(related=0.82, strong=0.86), cosine=Thresholds(related=0.82, strong=0.85), words=0.1
     ),
 }
-"""Thresholds by embedding model. `python -m infra.benchmarks.confidence` measures how often their results are wrong."""
+"""Thresholds by embedding model. `python -m infra.benchmarks.confidence` measures how often the confidence is wrong
+with these thresholds."""
 
 
 def reduced_share(words: float, *, lacks_name: bool) -> float:

@@ -37,9 +37,9 @@ class DeadLetterKind(StrEnum):
 
     @property
     def has_latest_error(self) -> bool:
-        """Whether `cause` is the error of the last delivery of the message.
+        """Whether `cause` is the error of the message's last delivery, for dead letters of this kind.
 
-        For other kinds, each request of the message keeps the error of an earlier delivery, if it has one.
+        If not, a request of the message keeps the error that an earlier delivery has recorded for it.
         """
         return self in (self.CRASHED, self.UNSTORABLE, self.NEWER)
 

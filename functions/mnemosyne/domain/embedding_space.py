@@ -65,7 +65,7 @@ def provider_of(model: str, otherwise: str) -> str:
 
 
 NOTICEABLE: Final = 0.1
-"""If at least this fraction of the sampled memories is in languages unknown to the embedder, there is a warning."""
+"""Minimum fraction of sampled memories in languages that the embedder does not know, from which a warning is given."""
 LISTED_LANGUAGES: Final = 3
 """Maximum languages that a warning names."""
 REMEDY: Final = (

@@ -22,7 +22,8 @@ _BASIC = re.compile(
 _UNIX_TIME = re.compile(r"([1-9][0-9]{8,15})(?:\.([0-9]+))?")
 """Unix time as text: int64 in the JSON of protobuf, INT64 in exports of BigQuery."""
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
-# Files in the operating system's directory of time zones. PostgreSQL does not accept their names as time zones.
+# Matches names of files in the operating system's directory of time zones that PostgreSQL does not accept as time
+# zones.
 _NO_ZONE = re.compile(r"localtime|posixrules|Factory|(posix|right)/.*")
 
 FIRST_SECOND: Final = 315_532_800

@@ -57,7 +57,8 @@ class Defaults:
     """Key of a record without a key."""
     source_problem: str = ""
     key_problem: str = ""
-    """Errors for a record that has no source or key, and so needs the default, if the default is invalid."""
+    """`source_problem` and `key_problem` are the errors for a record that needs the default source or key, if this
+    default is invalid. Empty if the default is valid."""
     place: ExternalId | None = None
     """File and line of the record, which identify an invalid record without source and key."""
     timestamp: datetime | None = None
@@ -128,7 +129,8 @@ def object_of_text(value: object) -> object:
 
 
 def _normalize_operation(value: object) -> object:
-    """Write an operation in lower case. Return other values unchanged, so that the error quotes the given value."""
+    """Write `upsert` or `delete` in lower case. Return other values unchanged, so that the error quotes the given
+    value."""
     lower = value.lower() if isinstance(value, str) else value
     return lower if lower in ("upsert", "delete") else value
 
@@ -187,7 +189,7 @@ class MemoryInput(Input):
         return without_absent(data) if isinstance(data, Mapping) else data
 
     def request(self, defaults: Defaults) -> Request:
-        """Build the request to store or delete memories from these fields and the defaults.
+        """Build a request from these fields and the defaults: a request to store a memory, or to delete a record.
 
         Raises InvalidRequest if a required field is missing or fields contradict each other.
         """
@@ -217,7 +219,8 @@ class MemoryInput(Input):
             "expires_at": self._expiry(defaults),
         }
         request_id = self.request_id or derived or defaults.new_id()
-        # Pub/Sub's times have only milliseconds. So use the microseconds to order the memories of one message.
+        # Pub/Sub's times have only milliseconds, so their microseconds are free. Use them to order the memories of one
+        # message.
         published = defaults.published and defaults.published + timedelta(microseconds=defaults.position)
         return IngestRequest.of(request_id, external_id=external_id, published=published, **fields)
 
@@ -270,7 +273,8 @@ def read(record: object, defaults: Defaults) -> Reading:
 def _fixes(fields: Mapping[Any, Any], error: str) -> Iterator[str]:
     """Yield advice on how to correct an invalid record.
 
-    There is advice if the memory is in a field of the record, and for each required field that has another name in it.
+    There is advice in two cases: a field of the record contains the memory, or a required field has another name in the
+    record.
     """
     if fields.get("content") is None and (fix := fix_of_envelope(fields)):
         yield fix

@@ -16,18 +16,18 @@ _MARKS = {
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]{4,}")
 _IN_RUNS = 8
-"""Minimum number of characters in runs (of four or more characters beyond ASCII) in a text of another script. Fewer
-characters can be a list of letters, such as äöüß."""
+"""A text is taken for a text in another script only if its runs have at least this number of characters in total. A run
+is a sequence of four or more characters beyond ASCII. Fewer characters can be a list of letters, such as äöüß."""
 _IN_RUNS_OF_SHORT_TEXT = 5
-"""The same limit as _IN_RUNS, for a text with fewer ASCII letters than characters in runs."""
-# Matches signs within words, and capital letters after small letters. Letters become such characters if a text in
-# another encoding, such as code page 437, Mac Roman or Windows-1250, is decoded as Windows-1252.
+"""The same minimum as _IN_RUNS, for a text that has fewer ASCII letters than characters in runs."""
+# Matches signs within words, and capital letters after small letters. If a text in another encoding, such as code page
+# 437, Mac Roman or Windows-1250, is decoded as Windows-1252, some of its letters become such misplaced characters.
 _MISPLACED = re.compile(
     r"[^\W\d_][¡³¿¼½¾¶§¤‡‰ŠŽŸ][a-zß-öø-ÿœšž]|[^\W\d_](?:„(?![^„\n]*“)|‚)[^\W\d_]|[a-z][ŠŽŸ](?![A-Z])"
 )
 _MARK_OF_NOTE = re.compile(r"[^\W\d_][¹†][a-zß-öø-ÿœšž]")
-"""A footnote mark between letters. A text in Windows-1252 rarely has one. Several of them are probably letters in
-another encoding."""
+"""Pattern of a footnote mark between letters, which a text in Windows-1252 rarely has. If a text has several, they are
+probably letters in another encoding."""
 _MAX_MISPLACED = 0.05
 """A text is taken for Windows-1252 only if at most this fraction of its characters beyond ASCII is misplaced."""
 # Letters of Czech, Hungarian and Romanian in Windows-1250, as Windows-1252 shows them. No language of Windows-1252 has
@@ -43,7 +43,7 @@ _NOT_TEXT = "it is not text in UTF-8, UTF-16 or Windows-1252"
 
 
 def encoding_of(beginning: bytes) -> str:
-    """Detect the encoding of a file: UTF-16 or UTF-32 by a byte order mark or zero bytes, else UTF-8."""
+    """Detect the encoding of a file: UTF-16 or UTF-32 if it has a byte order mark or many zero bytes, else UTF-8."""
     for encoding, marks in _MARKS.items():
         if beginning.startswith(marks):
             return encoding
@@ -90,8 +90,8 @@ def text_of(data: bytes) -> tuple[str, str]:
 def _is_turkish(text: str) -> bool:
     """Whether a text that was decoded as Windows-1252 is probably Turkish.
 
-    Instead of Turkish letters, such a text shows letters that otherwise only Icelandic and Faroese have (ð, ý, þ). In
-    these two languages, accented vowels occur, too.
+    In such a text, the Turkish letters have become ð, ý and þ. Otherwise only Icelandic and Faroese have these letters.
+    A text in these two languages has accented vowels such as á, too, so a text without such vowels is probably Turkish.
     """
     letters = set(_ICELANDIC.findall(text))
     return (len(letters) > 1 or (bool(letters) and "ç" in text.lower())) and not _ICELANDIC_VOWELS.search(text)

@@ -17,8 +17,8 @@ _YAML = re.compile(r"---[ \t]*\r?\n(?:(.*?)\r?\n)??(?:---|\.\.\.)[ \t]*(?:\r?\n|
 _TOML = re.compile(r"\+\+\+[ \t]*\r?\n(?:(.*?)\r?\n)??\+\+\+[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 _LOGSEQ = re.compile(r"(?:[ \t]*(?:- )?[A-Za-z][\w./ -]{0,60}::(?:[ \t][^\r\n]*)?(?:\r?\n|\Z))+")
 _LOGSEQ_LINE = re.compile(r"[ \t]*(?:- )?([A-Za-z][\w./ -]*?)::(.*)$", re.MULTILINE)
-# The beginning of a page of a database that Notion has exported: the title, an empty line, and the properties. They end
-# at the next empty line.
+# Matches the beginning of a Markdown file that Notion has exported from a database: the title, an empty line, and the
+# properties up to the next empty line.
 _NOTION = re.compile(r"#[ \t][^\n]*+\n[ \t\r]*+\n((?:[ \t\r]*+[^\s][^\n]*+(?:\n|\Z))++)")
 _NOTION_LINE = re.compile(r"([^\s:#>*|!\[-][^:]{0,60}):[ \t](.*)")
 CHARACTERS = 100_000
@@ -56,9 +56,9 @@ def _split_tags(values: dict[str, Any]) -> None:
 def notion_properties(text: str) -> Properties:
     """Return the properties in the text of a page that Notion has exported.
 
-    The value of a property may have several lines, but the last line of all properties must be `name: value`. Otherwise
-    a paragraph of text could be taken for properties. The lines are not removed from the note's text, because a page
-    without properties may begin with similar lines.
+    The value of a property may have several lines. But the first and the last line of the block of properties must have
+    the form `name: value`, because otherwise a paragraph of text could be taken for properties. The lines are not
+    removed from the note's text, because a page without properties may begin with similar lines.
     """
     match = _NOTION.match(text[:CHARACTERS])
     lines = match[1].split("\n") if match else [""]

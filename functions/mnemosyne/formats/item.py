@@ -62,10 +62,10 @@ class Item:
         return f".{self.place}" if self.place > 1 else ""
 
     def tags_to_set(self, content: str) -> tuple[str, ...] | None:
-        """Return the tags to set after storing, so that the memory has exactly the exported tags.
+        """Return the exported tags if they must be set again after the memory is stored, otherwise None.
 
-        Storing a memory adds the tags in the `TAGS:` line of the content. If one of these tags is not an exported tag,
-        the exported tags must be set after storing. Otherwise the result is None.
+        Storing a memory adds the tags in the `TAGS:` line of its content. If one of these is not an exported tag, the
+        memory has too many tags until the exported tags are set.
         """
         exact = self.exact_tags
         return exact if exact is not None and set(chronicle.tags_of(content)) - {*exact} else None
@@ -114,7 +114,8 @@ def key_of_path(path: str) -> str:
     digest = hashlib.sha256(path.encode()).hexdigest()[:16]
     if len(path) <= KEY_LIMIT:
         return path
-    # Escape again. The end of the path may begin with a joiner, which is invisible without the character before it.
+    # Escape again, because the end of the path may begin with a joiner. Without the character before it, a joiner is
+    # invisible.
     return escape(f"{digest}…{path[-(KEY_LIMIT - len(digest) - 1) :]}")[:KEY_LIMIT]
 
 

@@ -12,8 +12,9 @@ from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.item import FAILURE, ITEM_BYTES, Item, item_of
 
 _NOT_A_RECORD = ({EXTRAS}, {FAILURE})
-"""Fields of lines without a record, which are skipped. A line with only EXTRAS belongs to an export, and only
-`--restore` reads it. A line with only FAILURE reports a failure, but has no record to import again."""
+"""Fields of lines without a record, which are skipped. A line with only EXTRAS is from a complete export, and only
+`mnemosyne import --restore` reads it. A line with only FAILURE is from the failures file of an import, and has no
+record to import again."""
 
 
 def read(stream: BinaryIO, name: str, *, skip: int = 0) -> Iterator[Item]:

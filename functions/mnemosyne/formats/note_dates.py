@@ -10,8 +10,8 @@ from mnemosyne.domain.absent_fields import ZERO_TIME
 from mnemosyne.domain.event_time import event_time
 from mnemosyne.domain.text_checks import excerpt
 
-# Properties of a note that may have its date, the preferred one first. Names are compared without case, spaces, hyphens
-# and underscores.
+# Names of properties that may have the date of a note, the preferred name first. Names are compared without case,
+# spaces, hyphens and underscores.
 _HAPPENED = (
     "timestamp", "date", "datetime", "created", "createdat", "createdtime", "creationdate", "datecreated",
     "creationtime",
@@ -59,9 +59,9 @@ _NOTION_ZONE = re.compile(r" \(((?:GMT|UTC)[+-][\d:]+|[A-Z]{3,4})\)$")
 _LINK_OR_MARK = re.compile(r"\[\[([^\[\]|]*)(?:\|[^\[\]]*)?\]\]|\*")
 """A wiki link, such as `[[2026-05-20|Wednesday]]`, or a mark of emphasis, as in `[[May 20th, 2026]] *14:30*`."""
 _HOUR, _MINUTE, _OFFSET = r"(?:[01]\d|2[0-3])", r"[0-5]\d", r"(?:0\d|1[0-4]):?(?:00|30|45)"
-# The pattern is strict, because a number after a date and a space or hyphen need not be a time. It may be an amount
-# (`2026-05-20 1100 Euro`), a range (`2026-05-20 10-12 Meeting`) or a year (`2026-05-20-1984-notes`). After a time
-# without the letter T, a hyphen may begin a range, and not an offset from UTC.
+# The pattern is strict, because a number that follows a date and a space or hyphen is not always a time. It may be an
+# amount (`2026-05-20 1100 Euro`), a range (`2026-05-20 10-12 Meeting`) or a year (`2026-05-20-1984-notes`). After a
+# time without the letter T, a hyphen may begin a range, and not an offset from UTC.
 _CLOCK_IN_NAME = (
     rf"(?:(?:(?P<iso>[Tt])|_| at )(?P<clock>{_HOUR}[-.:]?{_MINUTE}(?:[-.:]?{_MINUTE})?)"
     rf"|[ -](?P<marked>{_HOUR}[.:]{_MINUTE}(?:[.:]{_MINUTE})?|{_HOUR}-{_MINUTE}-{_MINUTE})"
@@ -76,7 +76,7 @@ _IN_NAME = re.compile(
 
 @dataclass(frozen=True)
 class NoteTime:
-    """The time that the properties of a note give, and notices about properties that should have a time but do not."""
+    """The time of a note, and notices about properties whose value should be a time but is not."""
 
     timestamp: object | None
     used: str | None

@@ -108,9 +108,9 @@ def fields_of(properties: Properties, body: str, path: str, rest_of_name: str, *
 
 
 def _take_properties(values: dict[str, Any], read: Callable[[Any], _Value], *names: str) -> Iterator[_Value]:
-    """Remove the properties with these names, and yield their values. The case of the names is ignored.
+    """Remove the properties with these names, and yield their converted values. The case of the names is ignored.
 
-    `read` converts each value. If `read` returns an empty result for a value, the property is not removed.
+    `read` converts a value. If its result is empty, the property is not removed, and nothing is yielded for it.
     """
     for name in [name for name in values if name.casefold() in names]:
         if value := read(values[name]):

@@ -206,8 +206,8 @@ _FORMS = {
     _construct_float: re.compile(r"([-+]?[0-9]+\.([0-9]|[0-9]*[1-9])|\.[0-9]*[1-9])([eE][-+][0-9]+)?$"),
     _construct_boolean: re.compile(r"(true|True|TRUE|false|False|FALSE)$"),
 }
-"""Patterns of unquoted values that are read as numbers or booleans. An export puts texts that match in quotation marks.
-1.10 does not match and stays a text, because a number would lose the final zero."""
+"""Patterns of unquoted values that are read as integers, floats or booleans. An export puts a text in quotation marks
+if it matches one of them. The value 1.10 matches none and stays a text, because a number would lose the final zero."""
 
 
 def _to_json_value(value: object) -> object:

@@ -35,7 +35,10 @@ class Embedder(Protocol):
 
     @property
     def lexical_weight(self) -> float:
-        """Weight of the lexical score (by words) in a hybrid search, in [0, 1], chosen by measurements of quality."""
+        """Weight of the lexical score (by words) in a hybrid search, from 0 to 1.
+
+        It was chosen by measuring the quality of searches.
+        """
 
     def for_namespace(self, namespace: str) -> "Embedder":
         """Return the embedder for a namespace. The vectors must not depend on texts of other namespaces."""

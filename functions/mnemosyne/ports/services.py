@@ -27,7 +27,7 @@ class Services(Protocol):
         """Queue of accepted requests."""
 
     def known_quota(self, namespace: str) -> Quota | None:
-        """Return the cached quota of a namespace, or None. Builds no adapter and runs no query."""
+        """Return the cached quota of a namespace; None if there is none. Builds no adapter and runs no query."""
 
     def memories_of(self, namespace: str) -> "MemoryStore":
         """Return the store of a namespace's memories."""

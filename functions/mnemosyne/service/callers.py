@@ -38,9 +38,10 @@ def check_secret(secret: str, authorization: str | None) -> None:
 def operator_of(verifier: TokenVerifier, token: str) -> str:
     """Return the principal of an operator's gcloud identity token. Without a token, return `google:not proven`.
 
-    Some accounts have no identity token, for example the accounts of workload identity federation. Their operations
-    are run, too: IAM has checked that the caller may run the workflow that starts operations, and Cloud Audit Logs have
-    the caller's name.
+    Some accounts have no identity token, for example the accounts of workload identity federation. Their operations are
+    allowed nevertheless, because IAM has checked that the caller may run the workflow that starts operations. The
+    caller's name is in Cloud Audit Logs.
+
     Raises Unauthorized if the token is not valid, and Unavailable if it cannot be checked.
     """
     if not token:

@@ -23,8 +23,9 @@ this kind, a memory or deletion has a request id that already belongs to another
 could fill the database with such messages, because dead letters do not count towards the quota."""
 UNREADABLE_LIMIT = 10_000
 """If a namespace has this number of dead letters, further messages that cannot be read, or have a newer schema version,
-are not stored. The limit is higher than CONFLICT_LIMIT for two reasons. No status of a request reports the contents of
-such a message. And if the message lacks only a namespace, an operator can redrive it into one, which stores it."""
+are not stored. The limit is higher than CONFLICT_LIMIT for two reasons. First, the contents of such a message are only
+in its dead letter, because the status of a request does not report them. Second, if the message only lacks a namespace,
+an operator can redrive it into a namespace, and its memories are then stored."""
 _TOO_MANY_LETTERS = "the message is not kept, because the namespace has too many dead letters"
 _NOT_KEPT = f"{_TOO_MANY_LETTERS}: publish it again"
 _RAISE_AND_PUBLISH_AGAIN = (
@@ -117,7 +118,7 @@ def store_over_quota(dead_letter: DeadLetter, *, memories: "MemoryStore") -> Non
 
 
 def give_up(dead_letter: DeadLetter, message: IngestMessage, *, memories: "MemoryStore") -> DeadLetter | None:
-    """Store an undeliverable message as a dead letter, and record its valid requests as dead-lettered.
+    """Make a dead letter of a message that could not be stored, and record its valid requests as dead-lettered.
 
     Invalid requests are recorded as failed. If the message has a newer schema version than the server supports, and the
     namespace has too many dead letters, the message is not stored, and all its requests are recorded as failed.

@@ -103,10 +103,11 @@ def store(push: Push, services: SubscriberServices, *, group_commit: GroupCommit
 def give_up(push: Push, services: SubscriberServices) -> None:
     """Handle a push to the service `dead_letter`: store the memories of a message that `ingest` could not store.
 
-    `ingest` has failed at the message `max_delivery_attempts` times. If the message cannot be stored here either, the
+    `ingest` has failed to store the memories `max_delivery_attempts` times. If they cannot be stored here either, the
     result depends on the cause:
 
-    - The message itself is the cause, also at a second attempt: the message becomes a dead letter.
+    - A memory of the message is the cause, and a second attempt, if there is time for one, fails, too: the message
+      becomes a dead letter.
     - Another service fails: the message is delivered again, so that an outage makes no dead letters.
     - Pub/Sub will delete the message within LAST_DAY: the message becomes a dead letter.
     - An internal error occurs: the message becomes a dead letter, because no other service handles it afterwards.

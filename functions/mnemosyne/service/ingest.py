@@ -62,8 +62,8 @@ class Stored:
     postponed: dict[UUID, str] = field(default_factory=dict)
     """Requests that could not be stored now, although other requests could, each with the reason."""
     progress: bool = False
-    """Whether this delivery has stored a memory. Before that, the deadline is ignored, so that each delivery makes
-    progress."""
+    """Whether this delivery has stored a memory. As long as it has not, the deadline is ignored, so that each delivery
+    makes progress."""
 
     def of(self, request_ids: Collection[UUID]) -> "Stored":
         """Return only the results of the requests with these ids."""
@@ -127,7 +127,7 @@ def store(
     The message is stored in slices, each in its own transaction. `group_commit` joins a small slice with slices of
     other messages. A request that can never be stored is recorded as failed, and the other requests are stored.
 
-    Raises Unavailable in five cases. The message is then delivered again, and slices that were committed stay stored:
+    Raises Unavailable in the five cases below. The message is then delivered again. Committed slices stay stored.
 
     - The database or the embedder is unavailable.
     - A single request cannot be stored now, although others can.
@@ -201,11 +201,11 @@ class _Storing:
     embedder: Embedder
     deadline: float
     embedded: dict[str, list[Vector]] = field(default_factory=dict)
-    """Vectors by content hash, so that the smaller parts are not embedded again."""
+    """Vectors by content hash. After a failed transaction, the contents of its requests are not embedded again."""
     earlier: Stored = field(default_factory=Stored)
-    """Earlier outcomes and conflicts of requests in the last part. The smaller parts leave these requests out."""
+    """Requests of the last transaction that already had an outcome, or conflicted. They are not tried again."""
     progress: bool = False
-    """Whether requests were stored. Before that, the deadline is ignored."""
+    """Whether any request was stored. As long as none was, the deadline is ignored."""
 
     def store(self, requests: Sequence[IngestRequest]) -> Stored:
         """Store the requests, and return the results. Raises Unavailable if the deadline passes before the end."""
@@ -220,8 +220,8 @@ class _Storing:
                 if len(part) == 1:
                     result.add(self._result_of_error(part[0], exc))
                     continue
-                # The error does not say which request of the part has caused it: store each half separately. Large
-                # parts are first, so that a delivery stores many requests before the deadline.
+                # The error does not say which request of the part has caused it: store each half separately. The queue
+                # has the largest parts first, so that a delivery stores many requests before the deadline.
                 result.add(self.earlier)
                 left = [request for request in part if request.request_id not in self.earlier.outcomes]
                 parts.extend(filter(None, (left[: len(left) // 2], left[len(left) // 2 :])))

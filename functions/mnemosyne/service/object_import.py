@@ -67,8 +67,8 @@ def import_object(
 ) -> None:
     """Continue the import of an object until its report is written.
 
-    Each record becomes a separate request. A record without source and key gets an id from the object's generation
-    (the version number in Cloud Storage) and the line, so that reading the object again makes the same request.
+    Each record becomes a separate request. A record without source and key gets an id from the object's generation (the
+    version number in Cloud Storage) and the line, so that the record has the same id when the object is read again.
 
     Raises Unavailable if `budget` (in seconds) is used up or a service is unavailable. The message is then delivered
     again.
@@ -210,7 +210,7 @@ class _Reading:
         self.batch = valid
 
     def _note_left_out(self, names: Sequence[str]) -> None:
-        """Count the unknown fields of records by name. After LEFT_OUT_NAMES names, all others are counted as `…`."""
+        """Count unknown fields by name. After LEFT_OUT_NAMES names, fields with a new name are counted as `…`."""
         for name in names:
             is_known = name in self.left_out or name in self.progress.left_out
             room = len(self.left_out) + len(self.progress.left_out) < LEFT_OUT_NAMES

@@ -94,8 +94,8 @@ def redrive(message_id: str, *, memories: "MemoryStore", queue: IngestQueue, now
 
     With `now`, the waiting time after a failed redrive is ignored. Raises Conflict if the dead letter is in flight or
     must wait, NotFound if the dead letter does not exist, InvalidRequest if the message cannot be published again, and
-    Unavailable if the queue or the database is unavailable. This Unavailable is a PartialChange if the dead letter
-    stays in flight although its message is perhaps not published.
+    Unavailable if the queue or the database is unavailable. If the dead letter stays in flight although its message is
+    perhaps not published, the error is a PartialChange, which is a kind of Unavailable.
     """
     redrivable = Redrivable.NOW if now else Redrivable.DUE
     return _redrive_one(message_id, memories, queue, None, redrivable, dry_run=False).request_ids

@@ -24,9 +24,9 @@ log = EventLog(__name__)
 WAIT_FOR_EMBEDDER = "wait for the service; if it cannot be reached, check the egress of the network (vpc_egress)"
 WAIT_FOR_RERANKER = 'wait for the service, or set reranking_model = "" and run `make deploy`'
 CANDIDATES = 100
-"""Minimum number of candidates that a search looks up by vector, and again by words. If the query has a high limit, the
-number is three times this limit. In the benchmark "many turns" (docs/benchmarks.md), recall@10 was .59 with 100
-candidates, .57 with 75 and .53 with 40."""
+"""A search that uses words or the quality of memories looks up at least this number of candidates by vector, and at
+least this number by words. If three times the limit of the query is more, it looks up three times the limit. In the
+benchmark "many turns" (docs/benchmarks.md), recall@10 was .59 with 100 candidates, .57 with 75 and .53 with 40."""
 MOST_CANDIDATES = 2_000
 """Maximum number of candidates of a repeated look-up. Each repetition looks up twice as many candidates as the look-up
 before it, but not more than this number. A look-up of 2,000 candidates takes five times as long as one of 100."""
@@ -205,9 +205,9 @@ def _entries_to_read(
 ) -> list[RankedCandidate]:
     """Return the candidates that become hits: the first candidates, up to the query's limit.
 
-    If none of them has at least the confidence that the query wants, candidates with this confidence are put before
-    them. These are taken from `ranked_entries`, which has all candidates in the order of the ranking. `entries` may
-    have fewer candidates, because the reranker drops some.
+    If the query wants a confidence, and none of these candidates has at least this confidence, then candidates from
+    `ranked_entries` that have it precede them. `ranked_entries` has all candidates in the order of the ranking.
+    `entries` may have fewer candidates, because the reranker drops some.
     """
     top, wanted = list(entries[: query.limit]), query.wanted_confidence
     if wanted is None:

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from mnemosyne.adapters.database.memories import MemoryStore
 
 VAULT = "import_memories"
-"""Source of imported notes. The key of a note is its name. As the name, the console sends the path of the note in its
-folder. A second note with the same name becomes a new version of the first note."""
+"""Source of imported notes. The key of a note is the name that the caller sends with it. The console sends the note's
+path in its folder as the name. A second note with the same name becomes a new version of the first note."""
 EXPORT_PAGE = 200
 EXPORT_CHARACTERS = 2_000_000
 """Maximum number of characters of an exported page as lines of JSON. A page with a single memory may have more."""
@@ -106,8 +106,9 @@ def take_file(namespace: str, part: FilePart, services: Services, *, client: str
     """Publish the records in a part of a file, and return the request of each record.
 
     Refused records are published, too, so that each failure is listed with the name of the file and the line. Raises
-    InvalidRequest if the format is unknown or there are more than 100 records, and Unavailable or OverQuota. If the
-    error is UncertainPublication, the records may have been published. After any other error, they were not.
+    InvalidRequest if the format is unknown or there are more than 100 records. Raises OverQuota or Unavailable if
+    `ingest.accept` does. After an UncertainPublication (a kind of Unavailable), the records may have been published.
+    After any other error, they were not published.
     """
     format_ = part.format or reading.format_of(part.name)
     if format_ is None or (part.format is None and reading.unpacked_name(part.name) != part.name):
