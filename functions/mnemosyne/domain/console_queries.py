@@ -10,7 +10,7 @@ from mnemosyne.domain.preview import label
 from mnemosyne.domain.provenance import Provenance
 
 HISTORY_LIMIT = 50
-"""Maximum number of earlier versions, of later versions, and of ratings in a history."""
+"""Maximum number of earlier versions in a history, and also of later versions and of ratings."""
 
 
 class BucketLength(StrEnum):

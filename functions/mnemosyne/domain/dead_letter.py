@@ -178,7 +178,7 @@ class DeadLetter(_Letter):
     data: bytes
     has_unreported_part: bool = False
     """Whether a part of the message has no row in `ingest_requests`. Only the dead letter reports the failure of such a
-    part. The column is `dead_letters.lost`."""
+    part. This field is stored in the column `dead_letters.lost`."""
     letter_id: UUID | None = None
     """Id of the stored dead letter from which the message was redriven. None if the message was not redriven."""
     failures: int = 1

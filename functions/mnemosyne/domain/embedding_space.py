@@ -65,7 +65,8 @@ def provider_of(model: str, otherwise: str) -> str:
 
 
 NOTICEABLE: Final = 0.1
-"""Minimum fraction of sampled memories in languages that the embedder does not know, from which a warning is given."""
+"""A warning is given if at least this fraction of the sampled memories is in languages that the embedder does not
+know."""
 LISTED_LANGUAGES: Final = 3
 """Maximum languages that a warning names."""
 REMEDY: Final = (

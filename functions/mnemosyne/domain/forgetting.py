@@ -149,7 +149,7 @@ _NOT_REMOVED: Final = (
     "files and journals of `mnemosyne import` and of exports, which are with their users, and objects in buckets",
     "on a local system instead of Cloud SQL: the files of PostgreSQL's pg_wal, until PostgreSQL uses them again",
 )
-"""Copies of data about the memories that a forgetting does not remove."""
+"""Data about forgotten memories that a forgetting does not remove."""
 
 
 def receipt_of(forgetting: Forgetting, ids_sha256: str) -> dict[str, Any]:

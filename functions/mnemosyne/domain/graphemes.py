@@ -1,7 +1,7 @@
 """Cut texts between graphemes: letters with their marks, and emoji with their modifiers. Pure.
 
 The rules are some of the rules of https://www.unicode.org/reports/tr29/. A cut within a grapheme would change the text:
-the first part would end with a letter without its mark, and the rest would begin with a mark without its letter.
+the first part would end with a letter that has lost its mark, and the rest would begin with this mark.
 """
 
 import re

@@ -7,8 +7,8 @@ from mnemosyne.domain.chronicle import tags_of, title_of, unite_tags
 from mnemosyne.domain.memory import IngestRequest
 
 NOW_TOLERANCE = timedelta(minutes=1)
-"""Maximum difference between the default timestamp (the time of publishing) and a timestamp that counts as this
-default. Any other timestamp counts as chosen by the publisher."""
+"""A timestamp that differs from the time of publishing by at most this duration counts as the default timestamp. Any
+other timestamp counts as chosen by the publisher."""
 
 
 def given_labels(request: IngestRequest) -> dict[str, Any]:

@@ -88,9 +88,9 @@ class NormalText:
     def of_words(cls, original: str) -> Self:
         """Normalize a text as a search by words reads it.
 
-        Ligatures such as ß are two letters, hyphens and digits are those of ASCII, and a decimal comma is a point.
-        Invisible characters and separators of thousands are removed, and so are accents that Unicode cannot combine
-        with their letter into one character.
+        Ligatures such as ß become two letters, all hyphens and digits become those of ASCII, and a decimal comma
+        becomes a point. Invisible characters and separators of thousands are removed, and so are accents that Unicode
+        cannot combine with their letter into one character.
         """
         # A no-break space can separate thousands. NFKC would turn it into a space, which separates two numbers. So
         # first replace it by an invisible character, which `_normalize_for_words` removes.

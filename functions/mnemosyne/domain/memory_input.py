@@ -129,8 +129,7 @@ def object_of_text(value: object) -> object:
 
 
 def _normalize_operation(value: object) -> object:
-    """Write `upsert` or `delete` in lower case. Return other values unchanged, so that the error quotes the given
-    value."""
+    """Write `upsert` or `delete` in lower case. Return other values unchanged, so that an error quotes the value."""
     lower = value.lower() if isinstance(value, str) else value
     return lower if lower in ("upsert", "delete") else value
 

@@ -28,8 +28,8 @@ MAX_OUTCOMES = 10_000
 """Maximum memories of a message that are read. Only the first BATCH_LIMIT can be stored, and the others fail. A larger
 message becomes a dead letter, and only this number of its request ids get an outcome."""
 FIELDS_OF_EACH = ("op", "timezone", "session", "tags", "expires_at", "ttl", "pinned")
-"""Fields that a batch must not have. If they were ignored as unknown fields, the memories would not be stored as the
-publisher wants, for example without their expiry."""
+"""Fields that a batch must not have, because they belong to its memories. If they were ignored as unknown fields, the
+memories would be stored in another way than the publisher wants, for example without their expiry."""
 _TRANSPORT = "//pubsub.googleapis.com/"
 REFUSED = "mnemosyne_refused"
 """Field that the importer adds to an invalid record. Its value is the error, and the record's outcome is `failed`."""

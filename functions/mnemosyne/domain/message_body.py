@@ -33,7 +33,7 @@ class MessageBody:
     version: object
     source: str
     key: str
-    """`source` and `key` are for memories without their own source and key. Empty if absent or invalid."""
+    """`source` and `key` of the message, for memories without their own source and key. Empty if absent or invalid."""
     source_problem: str = ""
     key_problem: str = ""
     """`source_problem` and `key_problem` are errors for memories without their own source or key. They are empty unless
@@ -115,11 +115,11 @@ def is_batch(body: Mapping[str, Any]) -> bool:
 
 
 def _parse_first(name: Literal["source", "key"], *values: object) -> tuple[str, str]:
-    """Return the first of the values that is not null or empty, for use as source or key, and an empty error.
+    """Return the first value that is neither null nor empty as the source or key of a message, and an empty error.
 
-    If all values are null or empty, the returned value is empty, too. If the first other value breaks the rules for the
-    source or key of a record, return an empty value and the error. Without this error, the memory would be stored
-    without source and key, and its next version would become a second memory.
+    If all values are null or empty, the returned source or key is empty, too. If the value breaks the rules for the
+    source or key of a record, an empty source or key and the error are returned. Without this error, the memory would
+    be stored without source and key, and its next version would become a second memory.
     """
     value = next((value for value in values if value not in (None, "")), None)
     try:

@@ -12,7 +12,7 @@ from mnemosyne.domain.text_checks import excerpt
 _GZIP = b"\x1f\x8b"
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, b"{\x00", b"\x00{")
 _FIELDS: dict[str, tuple[type, ...]] = {"memories": (list,), "content": (str,), "timestamp": (str, int, float)}
-"""Fields by which an object is recognised as a message, with the types of their values. The object needs only one."""
+"""Fields by which an object is recognised as a message, with the types of their values. One of the fields is enough."""
 _SEARCHED_FIELDS = 100
 _NO_MEMORIES = ("before", "metadata")
 """Fields in which no memory is looked for: `before` has the earlier state of a row in change events."""

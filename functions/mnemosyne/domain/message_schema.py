@@ -79,7 +79,8 @@ _JSON_OBJECT = {
 _BLANK: dict[str, Any] = {"enum": [None, ""]}
 """Values that count as absent in an optional field."""
 _ABSENT: Final[list[Any]] = [None, "", False, 0, [], {}]
-"""Values that count as absent in a field that a batch must not have, such as `ttl`. Its memories can have the field."""
+"""Values that count as absent in a field that a batch must not have, such as `ttl`. The memories in the batch can have
+this field."""
 # Rules for fields that are checked by validators in Python. Pydantic cannot generate them, so they are added to its
 # schema.
 _RULES: dict[str, dict[str, Any]] = {

@@ -38,7 +38,10 @@ class _FieldError(ValueError):
 
 
 def _check_json(value: object, depth: int, path: int = 0) -> int:
-    """Return the total bytes of the paths of a value and of all values in it. `path` is the bytes of its own path."""
+    """Return the number of bytes of the paths of a value and of all values in it.
+
+    `path` is the number of bytes of the value's own path.
+    """
     paths = path
     if depth > METADATA_DEPTH:
         raise ValueError(f"must be nested at most {METADATA_DEPTH} levels deep")

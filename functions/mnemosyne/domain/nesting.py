@@ -5,7 +5,7 @@ from typing import Final
 from mnemosyne.errors import InvalidRequest
 
 LEVELS: Final = 100
-"""Maximum levels of nested objects and arrays. Metadata may have fewer levels. Python's JSON functions fail at about a
+"""Maximum levels of nested objects and arrays. The limit for metadata is lower. Python's JSON functions fail at about a
 thousand levels."""
 
 

@@ -1,4 +1,7 @@
-"""Write equal numbers in one form, such as "1 000 €" and "1000 euros", to compare the numbers of two texts. Pure."""
+"""Write equal numbers in the same form, to compare the numbers of two texts. Pure.
+
+For example, "1 000 €" and "1000 euros" get the same form.
+"""
 
 import re
 import unicodedata

@@ -31,7 +31,8 @@ CLIENT_SECONDS = 90 * 24 * 3600
 token."""
 PENDING_OF_NETWORK, PENDING_OF_LARGE_NETWORK = 200, 1_000
 """Maximum number of pending authorization requests of a small network (an IPv4 address or IPv6 /64), and of a large
-network (/24 or /48). If there are as many, a new request replaces the oldest request for which nobody has logged in."""
+network (/24 or /48). If a network already has this number of pending requests, a new request replaces the network's
+oldest request for which nobody has logged in."""
 CLIENT_ID_LENGTH = 1_000
 """Maximum characters of a client's id. With this limit, the id and a person's subject (at most 190 characters of four
 bytes) fit together into an index entry of PostgreSQL, which has at most 2,704 bytes."""
@@ -182,7 +183,7 @@ class PeopleRule:
 
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> Self:
-        """Build a rule from JSON. Raises ValueError with the problem."""
+        """Build a rule from a JSON object. Raises ValueError, with the problem, if the object is not a valid rule."""
         who = fields.get("who") if isinstance(fields, Mapping) else None
         if not isinstance(who, str) or not re.fullmatch(r"\*|[^@\s]*@[^@\s]+|[\w.-]+:\S(.*\S)?", who):
             raise ValueError(f"who must be an address, @domain, claim:value or *, got {fields!r}")

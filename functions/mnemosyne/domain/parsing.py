@@ -107,10 +107,11 @@ class Input(BaseModel):
     example: ClassVar[str] = ""
     """Example of valid arguments, for the error about an unknown field."""
     instead: ClassVar[Mapping[str, str]] = {}
-    """For the name of each argument that callers often pass by mistake, advice on what to do instead.
+    """For each name of an unknown argument that callers often pass, advice on what to do instead.
 
-    The advice also applies to the synonyms of the name (`SYNONYMS`). In the error about a synonym, the name replaces
-    `{it}` and `{one}` in the advice. In the error about the name itself, the words "it" and "one" replace them."""
+    The advice is also used for a name that is similar to the listed name, or is one of its `SYNONYMS`. In an error
+    about the listed name, "it" and "one" replace `{it}` and `{one}` in the advice. In an error about another name, the
+    listed name replaces both."""
 
 
 InputT = TypeVar("InputT", bound=BaseModel)

@@ -75,10 +75,10 @@ class Published:
 
         This time stays the same when Pub/Sub forwards the message to a dead-letter topic, or when an operator publishes
         its dead letter again. The result is the earliest of three times: Pub/Sub's publish time, and the times in two
-        attributes. If an attribute has a later time than Pub/Sub, the time comes from a clock that is fast. With such a
-        time, the message would seem to be later than a deletion that in fact followed the message. An attribute that is
-        not a time is ignored. Otherwise the time would be unknown, and at each delivery, the message would count as
-        published at the time of this delivery.
+        attributes. An attribute with a later time than Pub/Sub's comes from a clock that is fast. With such a time, the
+        message would seem to be later than a deletion that in fact followed the message. An attribute that is not a
+        time is ignored. If it made the time unknown, each delivery would treat the message as published at the time of
+        the delivery.
         """
         attributes = self.attributes
         times = (attributes.get(FIRST_PUBLISHED, ""), attributes.get(_SOURCE_PUBLISH_TIME, ""), self.publish_time)

@@ -46,7 +46,7 @@ class Quota:
         return _exceeds(self.bytes + size, self.bytes_limit)
 
     def with_memory(self, size: int, texts: int) -> "Quota":
-        """Return the quota with one more memory in the usage."""
+        """Return a quota whose usage includes one more memory of this size and number of embedded texts."""
         return replace(self, memories=self.memories + 1, bytes=self.bytes + size, texts_today=self.texts_today + texts)
 
 

@@ -118,7 +118,7 @@ def fuse(
 def combined_lexical_score(row: Candidate, weights: Weights = DEFAULT_WEIGHTS) -> float:
     """Return the weighted mean of the lexical scores of the whole text and of its best passage.
 
-    Callan 1994, "Passage-Level Evidence in Document Retrieval", https://doi.org/10.1007/978-1-4471-2099-5_31.
+    Source: Callan 1994, "Passage-Level Evidence in Document Retrieval", https://doi.org/10.1007/978-1-4471-2099-5_31.
     """
     whole = row.lexical_score or 0.0
     share = 0.0 if row.passage_score is None else weights.best_passage

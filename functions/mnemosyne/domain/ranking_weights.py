@@ -19,7 +19,9 @@ class Weights:
     """Fraction of a memory's score that is added to the score of the next memory in the session. The first of the two
     often contains the question that the second answers."""
     following: float = 0.1
+    """Fraction of a memory's score that is added to the score of the memory directly before it in the session."""
     second_following: float = 0.05
+    """Fraction of a memory's score that is added to the score of the memory two places earlier in the session."""
     session_best: float = 0.3
     """Fraction of the best score in the session that is added to a memory's score, because a session usually has one
     topic."""
@@ -41,19 +43,21 @@ class Weights:
     """Usual share of the query's words that the best memories contain (`best_share`). At this share, the embedder's
     `lexical_weight` is used unchanged."""
     lexical_change: float = 0.6
-    """Largest relative change of the lexical weight, up or down."""
+    """Largest fraction by which `lexical_by_share` can increase or reduce the lexical weight."""
     unique_words: float = 0.8
     """Minimum weight of the lexical score if one memory contains all words of the query, and no other memory contains
     any (see `Candidates.lead`). The query is then often an identifier, such as a hash, whose vector has little meaning.
     If other memories contain words of the query, too, the minimum is lower."""
     context_by_share: float = 1.0
     """How much the context (the bonus for neighbours) depends on `best_share` (the share of the query's words that the
-    best memories contain). The context is multiplied by 1 - `context_by_share` * (`best_share` - `sufficient_share`).
-    If a memory contains most of the query's words, its neighbours add little."""
+    best memories contain). The context is multiplied by 1 - `context_by_share` * (`best_share` - `sufficient_share`),
+    limited to 0 to 1. If a memory contains most of the query's words, its neighbours add little."""
     sufficient_share: float = 0.45
+    """If `best_share` is at most this share, the context is not reduced (see `context_by_share`)."""
     context_by_lead: float = 2.0
-    """The context of each memory is multiplied by at most `context_by_lead` * (1 - `lead`). Reason: if only one memory
-    contains most words of the query, for example an identifier, no neighbour in the session must rank before it."""
+    """The factor that multiplies the context of each memory is at most `context_by_lead` * (1 - `Candidates.lead`).
+    Reason: if only one memory contains most words of the query, for example an identifier, `lead` is near 1, and no
+    neighbour in the session must rank before this memory."""
     best_passage: float = 0.5
     """Fraction of a long memory's lexical score that comes from its best passage. The rest comes from the whole text. A
     long memory has several topics, so words of the query close to each other are better evidence than scattered

@@ -27,9 +27,9 @@ FORGETTING: Final = 20.0
 """Cost of a dry run or of a step of a forgetting (a deletion of selected memories). Each may read or delete all
 memories of a namespace."""
 BYTES_IN: Final = 16 * 1024
-"""Request bytes per unit."""
+"""Number of bytes of a request that cost one unit."""
 BYTES_OUT: Final = 64 * 1024
-"""Response bytes per unit."""
+"""Number of bytes of a response that cost one unit."""
 
 
 def networks_of(address: str) -> tuple[str, str]:
@@ -121,9 +121,10 @@ class TokenBucket:
         """Take `cost` tokens if the bucket has enough. Return the new bucket, and the seconds to wait before a retry.
 
         If the tokens were taken, the seconds are 0. `paid` is the number of tokens that earlier calls have taken for
-        the same request. A client that repeats the request pays for all of it again. So after the returned seconds, the
-        bucket has enough tokens for `cost` and `paid` together. A request may cost more tokens than a full bucket has.
-        Then a full bucket is enough, and its balance becomes negative.
+        the same request. If this call does not take its tokens, the client must repeat the whole request and pay `paid`
+        again. Therefore the bucket has enough tokens for `paid` and `cost` together after the returned seconds. A
+        request may cost more tokens than a full bucket has. Then a full bucket is enough, and its balance becomes
+        negative.
         """
         tokens, full = self._tokens_at(now), float(self.per_minute)
         if tokens >= min(cost, max(0.0, full - paid)):

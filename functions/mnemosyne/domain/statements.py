@@ -49,7 +49,8 @@ _SUFFIXES = ("ing", "ed", "es", "en", "s", "e", "t")
 
 
 class Kind(StrEnum):
-    """Kind of a content word. Two values of a fact are compared only if their words are of the same kind."""
+    """Kind of a content word (a word that carries meaning). Two values of a fact are compared only if their words are
+    of the same kind."""
 
     NUMBER = "number"
     NAME = "name"

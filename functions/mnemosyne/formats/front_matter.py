@@ -109,7 +109,8 @@ def _parse_toml(block: str) -> Properties | None:
     return properties if properties.values else None
 
 
-# A key of more than LEVELS parts (a.b.c has three). It is rejected, because `tomllib` needs quadratic time for it.
+# Matches a key of more than LEVELS parts (a.b.c has three). Such a key is rejected, because `tomllib` needs quadratic
+# time for it.
 _DEEP_KEY = re.compile(rf"(?<![\w-])(?:(?:[\w-]++|\"[^\"\n]*+\"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{LEVELS}}}", re.ASCII)
 
 

@@ -18,7 +18,8 @@ record to import again."""
 
 
 def read(stream: BinaryIO, name: str, *, skip: int = 0) -> Iterator[Item]:
-    """Yield one item per line that is not blank, after the first `skip` items. A line over ITEM_BYTES becomes an error.
+    """Yield one item per line that is not blank, after the first `skip` items. A longer line than ITEM_BYTES becomes an
+    item with an error.
 
     Lines without a record are skipped (see `_NOT_A_RECORD`).
     """

@@ -85,9 +85,9 @@ class GroupCommit(Generic[ResultT]):
     def store(self, namespace: str, part: Slice, work: Callable[[Sequence[IngestRequest]], ResultT]) -> ResultT:
         """Call `work` for the slice, alone or in a group with other slices, and return the result.
 
-        If the database or the embedder fails, `store` raises this error for each slice of the group. Any other error
-        may be caused by a single request. Then `work` is called again for each slice alone, so that no slice fails
-        because of another slice's requests.
+        If the database or the embedder fails, the call of `store` for each slice of the group raises this failure. Any
+        other error may be caused by a single request. Then `work` is called again for each slice alone, so that no
+        slice fails because of another slice's requests.
         """
         if part.chunks > SMALL:
             return work(part.requests)

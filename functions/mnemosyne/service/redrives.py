@@ -2,7 +2,7 @@
 
 A dead letter is redriven in four steps. A crash between two steps loses nothing:
 
-1. In one transaction, the dead letter is marked as in flight and its requests are queued.
+1. In one transaction, the dead letter is marked as in flight, and its requests get the state `queued`.
 2. The message is published again, with the id of the dead letter as an attribute.
 3. The subscriber commits the outcomes of the requests. If the message fails again, the subscriber updates the dead
    letter.

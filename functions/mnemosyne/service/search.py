@@ -36,8 +36,8 @@ RERANKED = 50
 """Minimum number of hits that the reranker reads. The number is higher than the usual limit, because the reranker may
 move a low-ranked hit to the top."""
 RERANKED_CHARACTERS = 2_000
-"""Maximum number of characters of a text for the reranker, as an average of all texts of a call. The models read 512 or
-1,024 tokens of a text and ignore the rest."""
+"""Maximum mean number of characters of the texts in one call of the reranker. Reranking models read 512 or 1,024 tokens
+of a text and ignore the rest."""
 
 
 @dataclass(frozen=True, kw_only=True)

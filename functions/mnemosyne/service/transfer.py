@@ -43,11 +43,12 @@ VAULT = "import_memories"
 path in its folder as the name. A second note with the same name becomes a new version of the first note."""
 EXPORT_PAGE = 200
 EXPORT_CHARACTERS = 2_000_000
-"""Maximum number of characters of an exported page as lines of JSON. A page with a single memory may have more."""
+"""Maximum number of characters of a page of an export that is written as lines of JSON. A page with a single memory may
+have more."""
 FRONT_MATTER_CHARACTERS = 100_000
-"""Maximum number of characters of the front matter in an exported page of Markdown files, counted as JSON. Front matter
-is all fields but the content. Writing it as YAML takes about one to ten microseconds of CPU time a character. A page
-with a single memory may have more."""
+"""Maximum number of characters of the front matter in a page of an export that is written as Markdown files. The front
+matter of a memory has all its fields except the content. Its characters are counted as JSON. Writing it as YAML takes
+about one to ten microseconds of CPU time a character. A page with a single memory may have more."""
 PART_CHARACTERS = 2_500_000
 """Maximum number of characters of a part of a file. Even with JSON escapes, the part fits into the maximum size of a
 request."""

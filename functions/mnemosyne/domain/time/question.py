@@ -46,8 +46,8 @@ _CLOCK = re.compile(r"\d{1,2}([:.]\d\d([ap]\.?m)?|[ap]\.?m)")
 _BEFORE_A_CLOCK = frozenset({
     "before", "after", "since", "until", "till", "by", "from", "to", "between", "and", "around", "about", "-", "–",
 })  # fmt: skip
-"""Words that belong to the time of day after them. If an expression left them out, it would mean another time: "before
-9:30 yesterday" is not the minute 9:30."""
+"""Words that belong to the time of day after them. An expression without them would mean another time: "before 9:30
+yesterday" does not mean the minute 9:30."""
 _LENGTH = re.compile(LENGTH)
 _PUNCTUATION = " ?.!,;:…—"
 _MARKS = _PUNCTUATION + "()[]{}*_`\"'“”„‘’«»"

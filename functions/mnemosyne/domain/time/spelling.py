@@ -172,11 +172,11 @@ def plain_form(text: str) -> str:
 
 
 def _is_range(match: re.Match[str], into: str) -> bool:
-    """Whether the matched text can be rewritten to the form `into`, such as a range.
+    """Whether the matched text may be rewritten to the form `into`.
 
-    This is checked only if `into` is a range and the text has two days of a month. The days must be in ascending order.
-    If only "and" joins them, they must also be adjacent: "May 3 and 9" are two days, but "between May 3 and 9" is a
-    range.
+    The result is false only if `into` is a range ("… to …"), but the two days of a month in the text are not a range.
+    The days of a range are in ascending order. If only "and" joins them, they are also adjacent: "May 3 and 9" are two
+    days, but "May 3 and 4" and "between May 3 and 9" are ranges.
     """
     days = [int(re.sub(r"\D", "", group)) for group in match.groups() if group and re.fullmatch(_DAY, group)]
     if len(days) != 2 or " to " not in into:
