@@ -9,7 +9,7 @@
     ├── Conflict         the request contradicts the current state
     ├── Unauthorized     the credential is invalid, or lacks a scope
     │   └── EndedToken   … because a correctly signed token has expired, or the grant behind it has ended
-    └── ServiceError     a failure of the deployment: accepted requests are retried, and searches do without a failed model
+    └── ServiceError     a failure of the deployment: accepted requests are retried, searches do without a failed model
         ├── Unavailable  a service cannot be reached; nothing was changed, try again
         │   ├── Broken   … until an operator fixes the cause, such as a permission, a quota or a full disk
         │   ├── StatementTimeout … because a statement took longer than allowed
