@@ -17,9 +17,9 @@ in these fields."""
 def without_absent(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the record without null and empty fields, and without a nil UUID as its request id.
 
-    Empty metadata may also be an empty array, because PHP writes `[]` for an empty object. If the record is a deletion,
-    the fields that only a memory has are removed, too. An empty content is not removed. It is rejected later, with an
-    error that is clearer than "content is required".
+    Metadata that is an empty array is also removed, because PHP writes `[]` for an empty object. In a deletion, the
+    fields that only a memory has are removed, too. In a memory, an empty content is not removed. It is rejected later,
+    with an error that is clearer than "content is required".
     """
     fields = {name: value for name, value in record.items() if value is not None and value != ""}
     if record.get("content") == "":

@@ -117,7 +117,8 @@ SPEAKER_WORDS: Final = _words(
 """Words that refer to the speaker."""
 
 CONDITIONS: Final = _words("if unless wenn falls si se als indien")
-"""First words of a sentence with a condition, such as "if". Its clauses are true only under this condition."""
+"""First words of a sentence with a condition, such as "if". The clauses of such a sentence are true only under its
+condition."""
 
 UNKNOWN_SUBJECTS: Final = _words("""
     it he she they this that these those there which who him her them er sie es ella él ellos elle ils 彼 彼女 それ これ

@@ -81,7 +81,7 @@ class Preview:
     memories: int
     page: Sequence[SelectedMemory]
     holds: Sequence[Hold]
-    """The legal holds on some of the memories. While one of them has a hold, none of the memories can be forgotten."""
+    """The legal holds on some of the memories. While one of the memories has a hold, none of them can be forgotten."""
     after: Cursor | None = None
     """Position of the last memory in `page`, after which the next page begins. None if there is no further page."""
 
@@ -103,13 +103,13 @@ class Forgetting:
     left: int
     """Number of memories that are not deleted yet."""
     letter: KeysetCursor | None = None
-    """Position of the last dead letter in which the forgetting has looked for texts of the memories. It continues with
-    the next dead letter."""
+    """Position of the last dead letter in which the forgetting has looked for texts of the memories. The next step
+    begins with the dead letter after it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ForgettingEffects:
-    """Which of the given ingest requests must not be stored, and a summary of the namespace's forgettings.
+    """Effects of a namespace's forgettings on some ingest requests, and a summary of these forgettings.
 
     A request must not be stored if its memory was forgotten (permanently deleted).
     """

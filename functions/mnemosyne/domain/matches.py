@@ -86,7 +86,7 @@ class NormalText:
 
     @classmethod
     def of_words(cls, original: str) -> Self:
-        """Normalize a text as a search by words reads it.
+        """Normalize a text in the same way as a search by words.
 
         Ligatures such as ß become two letters, all hyphens and digits become those of ASCII, and a decimal comma
         becomes a point. Invisible characters and separators of thousands are removed, and so are accents that Unicode
@@ -179,10 +179,11 @@ def _letter_spans(text: str, length: int) -> Iterable[Span]:
 
 
 def add_adjacent_characters(spans: Iterable[Span], query: str, text: str) -> list[Span]:
-    """Lengthen a span by an adjacent character of a script without spaces, if the query has both next to each other.
+    """Lengthen each span by adjacent characters of scripts without spaces that are also adjacent in the query.
 
-    For example, the query "11月3日" matches the numbers 11 and 3 in a text, but not the single characters 月 and 日
-    (see SHORTEST_PART). This function adds these characters to the spans of the numbers.
+    A span gets at most one character on each side. For example, the query "11月3日" matches the numbers 11 and 3 in a
+    text, but not the single characters 月 and 日 (see SHORTEST_PART). This function adds these characters to the spans
+    of the numbers.
     """
     if query.isascii():
         return list(spans)

@@ -13,7 +13,8 @@ READ_CHARACTERS = 1_000
 leaves out titles, marks and white space."""
 _FRAME = re.compile(r"\[\[\[CHRONICLE_(?:START|END)\]\]\]|^[ \t]*(?:TS|TITLE|TAGS):.*$|^[ \t]*BODY:", re.MULTILINE)
 _AFTER_TITLE = " .:;,-–—：；，。、،؛"
-"""Characters that may separate a title from the rest of a content. A preview leaves them out, as it does the title."""
+"""Characters that may separate a title from the rest of a content. A preview leaves out the title and these characters
+after it."""
 _MARKS = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|[-*+][ \t]+|>[ \t]?|```.*$)", re.MULTILINE)
 
 

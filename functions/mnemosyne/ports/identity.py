@@ -52,7 +52,7 @@ class ClientDocuments(Protocol):
     """Fetches Client ID Metadata Documents, in which OAuth clients describe themselves, from the web."""
 
     async def fetch(self, client_id: str, address: str) -> bytes:
-        """Fetch the document at the URL `client_id`, for a caller at `address`.
+        """Fetch the document at the URL `client_id`, for a caller with the IP address `address`.
 
         Raises InvalidRequest for a permanent failure and Unavailable for a temporary one.
         """

@@ -1,4 +1,4 @@
-"""Store messages that could not be processed as dead letters."""
+"""Store messages as dead letters if they could not be processed."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -58,7 +58,7 @@ def _store(
     *,
     has_unreported_part: bool = True,
 ) -> tuple[str, bool, bool]:
-    """Store a dead letter. Return its message id, whether it is new, and whether the message is kept."""
+    """Store a dead letter. Return its message id, whether it is new, and whether the limit allowed to store it."""
     message_id, is_new = memories.store_dead_letter(
         dead_letter, forgettings=forgettings, unless=limit, has_unreported_part=has_unreported_part
     )
@@ -99,7 +99,7 @@ def _log_dead_letter(dead_letter: DeadLetter, namespace: str, *, is_kept: bool =
 
 
 def store_over_quota(dead_letter: DeadLetter, *, memories: "MemoryStore") -> None:
-    """Store a message that exceeded the quota as a dead letter.
+    """Store a message as a dead letter, because it exceeded the quota.
 
     The operator can redrive the dead letter when the namespace has room. If the namespace has OVER_QUOTA_LIMIT dead
     letters, the message is not stored, because dead letters need space, too. In both cases the requests have the state

@@ -1,4 +1,4 @@
-"""Handle one Pub/Sub delivery: store its memories, dead-letter it, or import an object."""
+"""Handle one Pub/Sub delivery: store the memories of its message, make it a dead letter, or import an object."""
 
 import time
 from dataclasses import dataclass

@@ -33,8 +33,9 @@ _WITHOUT_TEXTS = re.compile(
     "the namespace's quota of |another (content or record|request) has this |schema_version |given up after |"
     "a bug in Mnemosyne"
 )
-"""Beginnings of causes of dead letters. If a cause begins like this, the part before its first parenthesis quotes no
-text of the message. Any other cause, such as an error of a service or of an invalid memory, may quote such a text."""
+"""Pattern of the beginnings of some causes of dead letters. If a cause begins like this, the part before its first
+parenthesis quotes no text of the message. Any other cause, such as an error of a service or of an invalid memory, may
+quote such a text."""
 
 
 def begin(

@@ -32,7 +32,7 @@ class Slice:
 
 
 def slices(requests: Sequence[IngestRequest], limit: ChunkLimit) -> Iterator[Slice]:
-    """Yield the requests in order, in slices of at most SLICE_CHUNKS chunks and at least one request.
+    """Yield the requests in order, in slices of at most SLICE_CHUNKS chunks. A larger request is alone in its slice.
 
     Each slice is embedded and stored in its own transaction. The next delivery of the message does not store a
     committed slice again, so an interruption costs at most the embeddings of one slice.

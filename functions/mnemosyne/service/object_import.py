@@ -120,7 +120,7 @@ class _Reading:
     recorded: float = field(default_factory=time.monotonic)
 
     def finish(self) -> ObjectImport:
-        """Read the object to its end or to an error. Raises Unavailable if the time runs out first."""
+        """Read the object until its end or the first error. Raises Unavailable if the time runs out before."""
         error = None
         try:
             with self.services.objects.open(self.stored_object) as file:

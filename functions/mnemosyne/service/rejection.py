@@ -29,7 +29,7 @@ _SEE_STATUS: Final = (
 
 
 def reject(requests: Sequence[FailedRequest], *, memories: "MemoryStore", cause: str) -> None:
-    """Record requests that can never be stored as failed, each with its error, and log their number.
+    """Record requests as failed, because they can never be stored. Each gets its error. Log the number of requests.
 
     `cause` is logged, so it must not quote the contents of requests.
     """
@@ -45,7 +45,7 @@ def reject_invalid(message: IngestMessage, *, memories: "MemoryStore") -> Sequen
     """Record the invalid requests of a message as failed, and return the failures that cannot be recorded.
 
     The failure of a request cannot be recorded if another request with the same id already has a final outcome. The
-    caller reports such failures in a dead letter. Two kinds of such failures are not returned:
+    caller reports such a failure in a dead letter. The failure is not returned in two cases:
 
     - The final outcome is later than the publication of the message. The other request is then probably the correction
       of the invalid one.

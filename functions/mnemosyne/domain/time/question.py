@@ -165,9 +165,9 @@ def _is_end_of_something(words: list[str], following: str) -> bool:
     """Whether the words end with "last" and a unit, such as "last day", in the sense of the end of something.
 
     Otherwise, "last" and a unit mean a period until now. The words are in lower case. `following` is the next word of
-    the sentence, or empty. "Last minute" is also a set phrase, as in "last minute changes". So it means a period only
-    after a preposition such as "in". If "the" is missing, no noun may follow, either. Every word that is not a function
-    word counts as a noun.
+    the sentence, or empty. "Last minute" is also a set phrase, as in "last minute changes". So "the last minute" means
+    a period only after a preposition such as "in", and "last minute" without "the" only if, in addition, no noun
+    follows. Every word that is not a function word counts as a noun.
     """
     second, first, last, unit = ["", "", "", *words][-4:]
     if last != "last":

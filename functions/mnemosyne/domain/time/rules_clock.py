@@ -108,10 +108,10 @@ def _at_midnight(grammar: Grammar, match: Match) -> Span | None:
     rf"(?P<side>after|before) (?P<time>{_TIME}) (?:on )?(?P<text>.+)",
 )
 def _side_of_a_day(grammar: Grammar, match: Match) -> Span | None:
-    """Return the part of a day, a morning, an afternoon, an evening or a night that is before or after a time.
+    """Return the part of a day (or of its morning, afternoon, evening or night) that is before or after a time.
 
-    If it is unclear whether a.m. or p.m. is meant, the span is empty, and an empty span is an error. The result is not
-    None in this case, because the text would then be parsed as a span without a start or an end.
+    If it is unclear whether a.m. or p.m. is meant, the result is an empty span, which the caller treats as an error. If
+    the result were None, the text would be parsed as a span that has only a start or only an end.
     """
     day, part = _day_and_part(grammar, match["text"])
     if day is None:
