@@ -118,7 +118,7 @@ SPEAKER_WORDS: Final = _words(
 
 CONDITIONS: Final = _words("if unless wenn falls si se als indien")
 """First words of a sentence with a condition, such as "if". The clauses of such a sentence are true only under its
-condition."""
+condition, so they are not compared separately."""
 
 UNKNOWN_SUBJECTS: Final = _words("""
     it he she they this that these those there which who him her them er sie es ella él ellos elle ils 彼 彼女 それ これ

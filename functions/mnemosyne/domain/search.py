@@ -38,7 +38,7 @@ HYBRID_QUALITY_WEIGHT = 0.3
 
 @dataclass(frozen=True, kw_only=True)
 class Filters:
-    """Conditions that memories in a search or list must meet. `after` is included, `before` is not, and both are UTC."""
+    """Conditions that memories in a search or list must meet. `after` is included, `before` is not. Both are UTC."""
 
     after: datetime | None = None
     before: datetime | None = None
