@@ -83,10 +83,10 @@ class Grammar:
         as 30 February, or if no match of the MatchBudget is left.
         """
         if text not in self._spans:
-            self._spans[text] = self._find_span(text)
+            self._spans[text] = self._span(text)
         return self._spans[text]
 
-    def _find_span(self, text: str) -> Span | None:
+    def _span(self, text: str) -> Span | None:
         self.budget.take()
         text = re.sub(r"^(?:in|on|during|within|over|for|throughout) ", "", text)
         for pattern, rule in chain.from_iterable(self._rules):
