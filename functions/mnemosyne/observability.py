@@ -73,7 +73,7 @@ def current_trace() -> Trace | None:
 
 @contextmanager
 def trace(carrier: Mapping[str, str]) -> Iterator[Trace]:
-    """Continue the trace of a request's `traceparent`, or start a new trace."""
+    """Continue the trace that a request's `traceparent` names; if it names none, start a new trace."""
     match = _TRACEPARENT_FORMAT.fullmatch(carrier.get(TRACEPARENT, ""))
     is_valid = match is not None and set(match[1]) != {"0"} and set(match[2]) != {"0"}
     random = secrets.token_hex(24)  # one system call for the ids of both trace and span

@@ -14,7 +14,7 @@ class Candidate(NamedTuple):
 
     id: str
     timestamp: int
-    """Microseconds since 1970."""
+    """Time of the memory, in microseconds since 1970."""
     session: int | None
     """Digest of the session's name."""
     quality: float
@@ -30,7 +30,7 @@ class Candidate(NamedTuple):
     """Whether the memory may be a result of the search. Other candidates only add to the scores of their neighbours in
     the session."""
     length: int = 0
-    """Bytes of the content."""
+    """Length of the content in bytes."""
     passage_score: float | None = None
     """Lexical score of the best passage of 100 words. None if the memory has only one passage, or if the search is not
     by words."""

@@ -18,7 +18,7 @@ from mnemosyne.errors import InvalidRequest
 IDS_AT_ONCE = 1_000
 """Maximum ids in a selection."""
 BEGINNING = 80
-"""Characters of each memory's content that a dry run shows."""
+"""Number of characters at the beginning of each memory's content that a dry run shows."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -57,4 +57,4 @@ def _continues(text: str, at: int) -> bool:
     start = at
     while start and _REGIONAL.match(text[start - 1]):
         start -= 1
-    return (at - start) % 2 == 1  # two of these letters are a flag
+    return (at - start) % 2 == 1  # two of these letters form a flag

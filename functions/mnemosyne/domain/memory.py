@@ -19,9 +19,9 @@ from mnemosyne.domain.visible import one_line
 CONTENT_LIMIT = 100_000
 """Maximum characters of a memory's content."""
 EXPORT_BYTES = 2_000_000
-"""Bytes of content after which a page of an export ends, even if the page has fewer memories than allowed."""
+"""Number of bytes of content after which a page of an export ends, even if it has fewer memories than allowed."""
 FIRST_WORDS = 100
-"""Characters at the beginning of a content that are stored with its ingest request, until the memory is stored."""
+"""Number of first characters of a content that are stored with its ingest request until the memory is stored."""
 BATCH_LIMIT = 100
 """Maximum memories per message."""
 
@@ -281,7 +281,7 @@ class ExportedMemory(MemoryFields):
 
 @dataclass(frozen=True, kw_only=True)
 class MemorySummary:
-    """A memory in a listing, without its content."""
+    """A memory in a list of memories, without its content."""
 
     id: UUID
     timestamp: datetime

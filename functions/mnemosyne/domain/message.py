@@ -25,8 +25,8 @@ MESSAGE_BYTES = 9_000_000
 """Maximum bytes of a message's data. Pub/Sub's limit is 10,000,000 bytes; the rest is for attributes and the
 envelope."""
 MAX_OUTCOMES = 10_000
-"""Maximum memories of a message that are read. Only the first BATCH_LIMIT can be stored, and the others fail. A larger
-message becomes a dead letter, and only this number of its request ids get an outcome."""
+"""Maximum memories of a message that are read. Only the first BATCH_LIMIT can be stored, and the others fail. A message
+with more than MAX_OUTCOMES memories becomes a dead letter, and only MAX_OUTCOMES of its request ids get an outcome."""
 FIELDS_OF_EACH = ("op", "timezone", "session", "tags", "expires_at", "ttl", "pinned")
 """Fields that a batch must not have, because they belong to its memories. If they were ignored as unknown fields, the
 memories would be stored in another way than the publisher wants, for example without their expiry."""

@@ -4,7 +4,7 @@ from mnemosyne.domain.text_checks import excerpt, marks_problem, surrogate_probl
 from mnemosyne.domain.visible import first_invisible
 
 NAMESPACE_CHARACTERS = 200
-"""Maximum characters of a namespace, as in the credentials that read it."""
+"""Maximum characters of a namespace. The namespaces in credentials have the same limit."""
 
 
 def namespace_problem(name: object, namespace: str) -> str:

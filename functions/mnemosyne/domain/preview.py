@@ -9,8 +9,8 @@ from mnemosyne.domain.visible import one_line
 
 PREVIEW_CHARACTERS = 200
 READ_CHARACTERS = 1_000
-"""Characters of a content that are read to make a preview. More characters are read than shown, because a preview
-leaves out titles, marks and white space."""
+"""Number of characters of a content that are read to make a preview. More characters are read than shown, because a
+preview leaves out titles, marks and white space."""
 _FRAME = re.compile(r"\[\[\[CHRONICLE_(?:START|END)\]\]\]|^[ \t]*(?:TS|TITLE|TAGS):.*$|^[ \t]*BODY:", re.MULTILINE)
 _AFTER_TITLE = " .:;,-–—：；，。、،؛"
 """Characters that may separate a title from the rest of a content. A preview leaves out the title and these characters

@@ -14,7 +14,7 @@ class Scope(StrEnum):
     READ = "read"
     WRITE = "write"
     OPERATE = "operate"
-    """Redrive dead letters, forget memories and read the audit trail."""
+    """Permission to redrive dead letters, forget memories and read the audit trail."""
     ADMIN = "admin"
 
 

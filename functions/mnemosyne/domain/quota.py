@@ -42,7 +42,7 @@ class Quota:
         return None
 
     def exceeds_bytes(self, size: int) -> bool:
-        """Whether `size` more bytes would exceed the limit."""
+        """Whether `size` more bytes would exceed the limit of bytes."""
         return _exceeds(self.bytes + size, self.bytes_limit)
 
     def with_memory(self, size: int, texts: int) -> "Quota":

@@ -65,7 +65,7 @@ class Weights:
     preferred_time: float = 0.2
     """Bonus for a memory from a time that the query names."""
     speaker: float = 0.2
-    """Bonus for a memory that begins with a name from the query and a colon."""
+    """Bonus for a memory whose content begins with a name from the query, followed by a colon."""
     redundancy: float = 1 / 9
     """Weight of the penalty for similarity. A candidate loses this fraction of its cosine to the nearest better
     candidate. The weight corresponds to λ = .9 in maximal marginal relevance."""

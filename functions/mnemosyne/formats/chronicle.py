@@ -21,7 +21,7 @@ def read(stream: BinaryIO, name: str) -> Iterator[Item]:
     try:
         yield from _read_items(text, name)
     finally:
-        text.detach()  # the caller closes the stream
+        text.detach()  # do not close the stream, because the caller closes it
 
 
 def _read_items(text: io.TextIOWrapper, name: str) -> Iterator[Item]:

@@ -77,7 +77,7 @@ def text_of(data: bytes) -> tuple[str, str]:
     except UnicodeDecodeError as exc:
         problem = exc
     text = data.decode("cp1252", errors="replace")
-    has_other_letters = _has_misplaced(text) or _is_of_other_script(text) or _is_central_european(text)
+    has_other_letters = _has_misplaced_characters(text) or _is_of_other_script(text) or _is_central_european(text)
     is_of_other_encoding = "\ufffd" in text or has_other_letters
     if encoding != "utf-8-sig" or _CONTROL.search(text) or _is_mostly_utf_8(data) or is_of_other_encoding:
         raise ValueError(f"{_NOT_TEXT}: {problem}; save it as UTF-8")
@@ -104,7 +104,7 @@ def _is_mostly_utf_8(data: bytes) -> bool:
     return sum(not character.isascii() for character in text) > 2 * invalid
 
 
-def _has_misplaced(text: str) -> bool:
+def _has_misplaced_characters(text: str) -> bool:
     """Whether a text that was decoded as Windows-1252 has too many signs and capital letters within words."""
     marks = len(_MARK_OF_NOTE.findall(text))
     misplaced = len(_MISPLACED.findall(text)) + (marks if marks > 1 else 0)

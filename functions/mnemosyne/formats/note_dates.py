@@ -80,7 +80,7 @@ class NoteTime:
 
     timestamp: object | None
     used: str | None
-    """Name of the property with the time."""
+    """Name of the property that has this time."""
     notices: tuple[str, ...] = ()
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from mnemosyne.adapters.database.memories import MemoryStore
 
 CLOCK_SKEW = timedelta(minutes=1)
-"""Maximum difference between the clocks of two machines."""
+"""Assumed maximum difference between the clocks of two machines."""
 RETENTION = timedelta(days=7)
 """Time for which the topic keeps an undelivered message. An older request that was not delivered will never be
 delivered."""

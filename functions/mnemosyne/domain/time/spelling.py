@@ -113,7 +113,8 @@ _REWRITTEN: tuple[tuple[str, str], ...] = (
     (rf"{_FROM}({_WEEKDAY}) ?[-–—~] ?({_WEEKDAY}(?: (?:of )?(?:last|previous|this) week)?)", r"\1 to \2"),
     (r"(\d+)[-–—~](\d+ \w+ ago)", r"\1 to \2"),
     (rf"({_ISO}) ?(?:/|\.\.+) ?({_ISO})", r"\1 to \2"),
-    # In ISO 8601, the end of an interval may leave out the year, or year and month, if they are as at the start.
+    # In ISO 8601, the end of an interval may leave out the year, or year and month, if these are the same as at the
+    # start.
     (r"(\d{4}-(?:\d\d-)?)(\d\d)/(\d\d)", r"\1\2 to \1\3"),
     (r"(\d{4}-)(\d\d-\d\d)/(\d\d-\d\d)", r"\1\2 to \1\3"),
     (r"(.+?)\.\.+(.+)", r"\1 to \2"),
