@@ -129,7 +129,7 @@ class _LineHandler(logging.StreamHandler[TextIO]):
             with self.lock or nullcontext():
                 self.stream.write(line)
                 self.stream.flush()
-        except Exception:  # noqa: BLE001 - as logging's handlers: a log must not fail the program
+        except Exception:  # noqa: BLE001 - like the handlers of logging: an error here must not stop the program
             self.handleError(record)
         return True
 

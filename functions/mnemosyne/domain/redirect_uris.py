@@ -88,7 +88,7 @@ def split_uri(uri: str) -> SplitResult | None:
     """Split a URI into its parts; None if it is not valid."""
     try:
         parts = urlsplit(uri)
-        parts.port  # noqa: B018 - raises ValueError for an invalid port
+        parts.port  # noqa: B018 - reading an invalid port raises ValueError
     except ValueError:
         return None
     return parts
