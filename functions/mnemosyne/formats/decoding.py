@@ -30,11 +30,13 @@ _MARK_OF_NOTE = re.compile(r"[^\W\d_][¹†][a-zß-öø-ÿœšž]")
 probably letters in another encoding."""
 _MAX_MISPLACED = 0.05
 """A text is taken for Windows-1252 only if at most this fraction of its characters beyond ASCII is misplaced."""
-# Letters of Czech, Hungarian and Romanian in Windows-1250, as Windows-1252 shows them. No language of Windows-1252 has
-# all letters of a row at these places: Italian has ì only at the end of words, and Portuguese has õ only before e.
+# Patterns of the letters that a text in Windows-1250 has after it was decoded as Windows-1252: one tuple each for
+# Czech, Hungarian and Romanian. No language that is written in Windows-1252 has all letters of a tuple at the places
+# that the patterns require. For example, Italian has ì only at the end of words, and Portuguese has õ only before e.
 _CENTRAL_EUROPEAN = (("ø", r"ì\w"), ("õ(?!e)", "á", "ö"), ("ã(?![oes])", "[îþ]|º[a-z]"))
 _JAPANESE = re.compile(rb"\x1b\$[@B]")
-"""Beginning of Japanese letters in ISO-2022-JP, whose bytes are all ASCII."""
+"""Escape sequence before Japanese letters in ISO-2022-JP. All bytes of this encoding are ASCII, so decoding such a text
+as UTF-8 gives no error."""
 # Windows-1254 has the Turkish letters Ğ, İ, Ş, ğ, ı and ş at the codes that these letters have in Windows-1252.
 _ICELANDIC = re.compile("[ÐÝÞðýþ]")
 _ICELANDIC_VOWELS = re.compile("[ÁÆÉÍÓÚáæéíóú]")

@@ -30,7 +30,8 @@ _TAG = re.compile(
 
 
 def has_text(body: str) -> bool:
-    """Whether a note has text. A page that Logseq creates when it is opened has only an empty bullet."""
+    """Whether a note has text. If a user opens a new page in Logseq, Logseq creates a note with only an empty
+    bullet."""
     return re.fullmatch(r"[\s*+-]*+", body) is None
 
 
