@@ -41,8 +41,7 @@ log = EventLog(__name__)
 BUCKET = "bucket"
 """Name of the client that is recorded as the sender of the requests from an imported object."""
 BUDGET_SECONDS = 480.0
-"""Seconds that one delivery may take. Pub/Sub waits ten minutes for an answer. The next delivery continues the
-import."""
+"""Seconds that one delivery may take, because Pub/Sub waits ten minutes. The next delivery continues the import."""
 BATCH_BYTES = 3_000_000
 READ_AGAIN = 1_000_000
 """Maximum number of records that a delivery reads again, although an earlier delivery has published them. They are read
@@ -244,9 +243,7 @@ class _Reading:
         if now > self.deadline or now > self.recorded + RECORD_SECONDS:
             self._record_progress()
         if now > self.deadline:
-            raise Unavailable(
-                f"{self.progress.memories:,} memories of the object were read; the next delivery reads the rest"
-            )
+            raise Unavailable(f"{self.progress.memories:,} memories were read; the next delivery reads the rest")
 
 
 def _wait_for_outcomes(
@@ -267,10 +264,9 @@ def _wait_for_outcomes(
 
 
 def _report_lines(progress: ObjectImport, imports: "ObjectImports", counts: Counter[IngestState]) -> Iterator[bytes]:
-    """Yield the lines of the report: a summary, then the outcome of each record in the order of the lines.
+    """Yield a summary, then the outcome of each record in the order of the lines.
 
-    Raises Unavailable at the end if an outcome has changed since the outcomes were counted, for example because an
-    operator has redriven a dead letter. The next delivery then writes the report.
+    Raises Unavailable at the end if an outcome has changed since the outcomes were counted.
     """
     summary = {
         "object": progress.source,

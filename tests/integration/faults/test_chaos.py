@@ -79,7 +79,7 @@ def test_each_of_many_memories_is_stored_once_despite_faults_of_every_part(
         importing.result(timeout=SECONDS)
     assert +journal.totals().states == {"stored": count}, list(journal.failures())[:3]
     assert final == count == cloud.count()
-    assert failed_calls >= 5
+    assert failed_calls >= 2, "both kinds of faults occurred"
     announced = cloud.told(count)
     assert len({event["request_id"] for event in announced}) == len(announced) == count
     assert {event["state"] for event in announced} == {"stored"}
