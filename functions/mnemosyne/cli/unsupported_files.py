@@ -48,7 +48,6 @@ _BY_BEGINNING: Final = (
 )  # fmt: skip
 _OF_SEVERAL_KINDS: Final = (b"\xd0\xcf\x11\xe0", b"RIFF")
 """Beginnings that files of several kinds have, such as .doc and .xls. The extension says which kind a file is."""
-_RTF: Final = b"{\\rtf1\\"
 _JOPLIN_NAME = re.compile(r"[0-9a-f]{32}\.md")
 _JOPLIN_END = re.compile(rb"\ntype_: \d+\s*\Z")
 """Pattern of the end of a file in Joplin's RAW format. Joplin also synchronises its notes as files of this format."""
@@ -59,14 +58,9 @@ _IS_CHAT = re.compile(r"(^|/)conversations(-\d+)?\.json$")
 CHAT_BYTES = 100_000
 """Bytes at the beginning of a JSON file that are searched for a field name of chat exports. The number is large,
 because a long `summary` may precede this name in an export of Claude."""
-_CLAUDE = re.compile(r'"chat_messages"\s*:\s*\[')
-_CHATGPT = re.compile(r'"mapping"\s*:\s*\{')
 _GRAPH_ADVICE = "write each entity as a JSON line, with its name and observations as content, and with a timestamp"
 _EXPORTS_OF_LINES: Final = (
-    (
-        rb'^\{"type":\s*"entity",\s*"name":.*"observations":',
-        ("the knowledge graph of an MCP memory server", _GRAPH_ADVICE),
-    ),
+    (rb'^\{"type":\s*"entity",.*"observations":', ("the knowledge graph of an MCP memory server", _GRAPH_ADVICE)),
     (rb'^\{.*"parentuuid":', ("a transcript of Claude Code", CHAT_EXPORT)),
 )
 """Patterns of lines, in lower case, by which JSON lines are recognised as the file of another program."""
@@ -96,7 +90,6 @@ _CHAT_LINE = re.compile(_CHAT_TIME + r"(?P<sender>[^\n:]{1,60}): ", re.MULTILINE
 _DIRECTION_MARKS = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 _CHAT_TEXT_BYTES = 64_000
 """Bytes at the beginning of a text file that are searched for messages of WhatsApp."""
-_EXCALIDRAW = re.compile(rb"---\r?\n(?:(?!---).*\n)*?excalidraw-plugin:")
 _KINDLE_CLIPPING = rb"[^\n]+\n- [^\n]+\|[^\n]+\r?\n"
 
 
@@ -119,7 +112,7 @@ def unsupported_kind(path: Path) -> tuple[str, str] | None:
         if beginning.startswith(mark) and not (mark.isascii() and _is_note(path, beginning)):
             has_kind = mark in _OF_SEVERAL_KINDS and extension in _BY_EXTENSION
             return _BY_EXTENSION[extension if has_kind else kind]
-    if beginning.startswith(_RTF):
+    if beginning.startswith(b"{\\rtf1\\"):
         return _BY_EXTENSION["rtf"]
     if beginning[257:262] == b"ustar":
         return _BY_EXTENSION["jex" if extension == "jex" else "tar"]
@@ -128,7 +121,7 @@ def unsupported_kind(path: Path) -> tuple[str, str] | None:
         return _BY_EXTENSION["enex"]
     if extension not in ("md", "markdown") and start.startswith((b"<!doctype html", b"<html")):
         return _BY_EXTENSION["html"]
-    if name.lower().endswith(".excalidraw.md") or _EXCALIDRAW.match(start):
+    if name.lower().endswith(".excalidraw.md") or re.match(rb"---\r?\n(?:(?!---).*\n)*?excalidraw-plugin:", start):
         return _BY_EXTENSION["excalidraw"]
     if _JOPLIN_NAME.fullmatch(path.name) and _JOPLIN_END.search(_beginning(path, ITEM_BYTES)):
         return "an item of Joplin's RAW format", _BY_EXTENSION["jex"][1]
@@ -137,7 +130,7 @@ def unsupported_kind(path: Path) -> tuple[str, str] | None:
         return "a JSON array", f"name it .json{packed}, or write one JSON object a line"
     if format_of(path.name) == "jsonl" and re.match(rb"\{\r?\n", start):
         return "JSON of several lines", "write each object on one line, such as with jq -c"
-    if start.startswith(b"{") and format_of(path.name) != "markdown":
+    if start.startswith(b"{") and format_of(path.name) != "markdown" and not _begins_with_memory(path):
         for pattern, kind_of_lines in _EXPORTS_OF_LINES:
             if re.search(pattern, start, re.MULTILINE):
                 return kind_of_lines
@@ -277,9 +270,9 @@ def _chat_export_kind(text: str) -> tuple[str, str] | None:
     """
     if not text.lstrip("\ufeff \t\r\n").startswith(("[", "{")):
         return None
-    if _CLAUDE.search(text):
+    if re.search(r'"chat_messages"\s*:\s*\[', text):
         return "a Claude export", CHAT_EXPORT
-    if _CHATGPT.search(text) and ('"create_time"' in text or '"message"' in text or '"title"' in text):
+    if re.search(r'"mapping"\s*:\s*\{', text) and ('"create_time"' in text or '"message"' in text or '"title"' in text):
         return "a ChatGPT export", CHAT_EXPORT
     return None
 
@@ -289,6 +282,13 @@ def _is_json_lines(path: Path, number: int) -> bool:
     with path.open("rb") as file, suppress(InvalidRequest):
         stream = decompress(file, path.name)
         return all(_is_json_object(stream.readline(ITEM_BYTES)) for _ in range(number))
+    return False
+
+
+def _begins_with_memory(path: Path) -> bool:
+    """Whether the first line of a file is a JSON object with a text `content`."""
+    with path.open("rb") as file, suppress(InvalidRequest, ValueError, RecursionError):
+        return isinstance(json.loads(decompress(file, path.name).readline(ITEM_BYTES)).get("content"), str)
     return False
 
 

@@ -31,9 +31,9 @@ probably letters in another encoding."""
 _MAX_MISPLACED = 0.05
 """A text is taken for Windows-1252 only if at most this fraction of its characters beyond ASCII is misplaced."""
 # Patterns of the letters that a text in Windows-1250 has after it was decoded as Windows-1252: one tuple each for
-# Czech, Hungarian and Romanian. No language that is written in Windows-1252 has all letters of a tuple at the places
-# that the patterns require. For example, Italian has ì only at the end of words, and Portuguese has õ only before e.
-_CENTRAL_EUROPEAN = (("ø", r"ì\w"), ("õ(?!e)", "á", "ö"), ("ã(?![oes])", "[îþ]|º[a-z]"))
+# Czech, Hungarian and Romanian. Hardly any text in another language has several letters of each pattern. For example,
+# Italian has ì only at the end of words, Portuguese has õ only before e, and Estonian has á only in foreign names.
+_CENTRAL_EUROPEAN = (("ø", r"ì\w"), ("õ(?!e)", "á", "ö"), ("ã(?![oes])", r"þ|\bî[imn]|(?<![\w.])º[a-z]"))
 _JAPANESE = re.compile(rb"\x1b\$[@B]")
 """Escape sequence before Japanese letters in ISO-2022-JP. All bytes of this encoding are ASCII, so decoding such a text
 as UTF-8 gives no error."""

@@ -47,9 +47,14 @@ def split(text: str) -> tuple[Properties, str]:
 
 
 def _split_tags(values: dict[str, Any]) -> None:
-    """Convert tags in a text to a list if it has spaces but no commas, as Obsidian and Jekyll do."""
+    """Convert `tags` to a list if it is a text with spaces but no commas, as Obsidian and Jekyll do.
+
+    The tags of Notesnook, whose notes have `created_at` and `updated_at`, may contain spaces.
+    """
+    if "created_at" in values and "updated_at" in values:
+        return
     for name, value in values.items():
-        if name.casefold() in ("tags", "tag") and isinstance(value, str) and not re.search(r"[,#\[\]]", value):
+        if name.casefold() == "tags" and isinstance(value, str) and not re.search(r"[,#\[\]]", value):
             values[name] = value.split()
 
 

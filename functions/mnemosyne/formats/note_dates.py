@@ -59,6 +59,17 @@ _NOTION_ZONE = re.compile(r" \(((?:GMT|UTC)[+-][\d:]+|[A-Z]{3,4})\)$")
 _LINK_OR_MARK = re.compile(r"\[\[([^\[\]|]*)(?:\|[^\[\]]*)?\]\]|\*")
 """A wiki link, such as `[[2026-05-20|Wednesday]]`, or a mark of emphasis, as in `[[May 20th, 2026]] *14:30*`."""
 _HOUR, _MINUTE, _OFFSET = r"(?:[01]\d|2[0-3])", r"[0-5]\d", r"(?:0\d|1[0-4]):?(?:00|30|45)"
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)\.?"
+)
+# The pattern is stricter than _DATE_FORMS, because a name such as `Marketing 10 2025` or `Monitor 2024.1.2` is no date.
+_DATE_AS_NAME = re.compile(
+    r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,? |(?:mon|tue|wed|thu|fri|sat|sun),? )?"
+    rf"(?:{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?,? \d{{4}}|\d{{1,2}}(?:st|nd|rd|th|\.)? {_MONTH},? \d{{4}})"
+    r"|\d\d\.\d\d\.\d{4}|\d{4}-\d{1,2}-\d{1,2}",
+    re.IGNORECASE | re.ASCII,
+)
 # The pattern is strict, because a number that follows a date and a space or hyphen is not always a time. It may be an
 # amount (`2026-05-20 1100 Euro`), a range (`2026-05-20 10-12 Meeting`) or a year (`2026-05-20-1984-notes`). After a
 # time without the letter T, a hyphen may begin a range, and not an offset from UTC.
@@ -198,7 +209,7 @@ def time_in_name(stem: str) -> tuple[str | None, str]:
     """
     match = _IN_NAME.match(stem)
     if match is None:
-        return None if stem.isdigit() else time_text(stem), stem
+        return time_text(stem) if _DATE_AS_NAME.fullmatch(stem) else None, stem
     parts = match.group("date_and_clock", "date", "clock", "marked", "digits")
     digits = re.sub(r"\D", "", "".join(part or "" for part in parts))
     if match["half"] and 1 <= (hour := int(digits[8:10])) <= 12:

@@ -16,7 +16,8 @@ _MARKDOWN = (".md", ".markdown", ".mdown", ".mkd")
 # The possessive quantifier `*+` and `\Z` make the time linear in the length of the text.
 _WITHOUT_TAGS = re.compile(
     r"^[ \t>*+-]*+(```|~~~).*?(?:^[ \t>*+-]*+\1|\Z)|`[^`\n]+`|\]\([^()\n]*\)|(?<!#)\[\[[^\[\]\n]*\]\]"
-    r"|\{[:.][^{}\n]*+\}|<[A-Za-z][^<>=]*+=[^<>]*+>",
+    r"|\{[:.][^{}\n]*+\}"
+    r"|<[A-Za-z][\w:-]*+(?:\s++[\w:@.-]++(?:\s*+=\s*+(?:\"[^\"<\n]*+\"|'[^'<\n]*+'|[^\s\"'<>]++))?+)++\s*+/?>",
     re.DOTALL | re.MULTILINE,
 )
 # A tag ends at white space and at punctuation, except `-`, `_` and `/`. The Japanese marks 々, 〆 and 〇 and the

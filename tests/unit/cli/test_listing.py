@@ -6,6 +6,7 @@ import unicodedata
 import zipfile
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -145,6 +146,21 @@ def test_a_file_that_cannot_be_imported_is_named_with_the_fix(
     path.write_bytes(data)
     with pytest.raises(InvalidRequest, match=rf"{name} looks like {description}, .*: [a-z]"):
         list_files(path, None)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"type": "entity", "name": "Ada", "observations": ["likes tea"], "content": "Ada likes tea"},
+        {"content": "hi", "metadata": {"parentUuid": "u"}},
+        {"content": 'A transcript has the field "parentUuid": null.'},
+    ],
+)
+def test_memories_made_from_the_lines_of_another_program_are_read(tmp_path: Path, fields: dict[str, Any]) -> None:
+    path = tmp_path / "memories.jsonl"
+    path.write_text(json.dumps(fields | {"timestamp": "2026-05-20"}))
+    (item,) = _read(path)
+    assert (item.problem, (item.fields or {})["content"]) == ("", fields["content"])
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])

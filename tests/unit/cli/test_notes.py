@@ -124,6 +124,28 @@ def test_the_time_of_a_note_is_read_in_every_form(block: str, when: str | None) 
         ("2026-5-2.md", "2026-05-02T00:00:00Z", "2026-5-2"),
         ("05-06-2026.md", "2026-11-01T00:00:00Z", "05-06-2026"),
         ("May 20th, 2026 Tea.md", "2026-11-01T00:00:00Z", "May 20th, 2026 Tea"),
+        *(
+            (f"{name}.md", "2026-11-01T00:00:00Z", name)
+            for name in (
+                "Decision 12 2025",
+                "Marketing 10 2025",
+                "Novel 3 2024",
+                "10 Marvels 2019",
+                "Junior 12 2020",
+                "Octopus 1 2025",
+                "Thunderbird 2024.1.2",
+                "Monitor 2024.1.2",
+                "2024.1.2",
+                "10.11.12",
+                "1.2.2024",
+                "May",
+                "1984",
+                "12 Monkeys",
+                "Sun 2024",
+                "v2026-05-20",
+            )
+        ),
+        ("Sept. 3, 2026.md", "2026-09-03T00:00:00Z", "Sept. 3, 2026"),
         ("1779287400.md", "2026-11-01T00:00:00Z", "1779287400"),
         ("posts/summer/index.md", "2026-11-01T00:00:00Z", "summer"),
         ("Bear/2026-05-20 Summer v1.2.textbundle/text.markdown", "2026-05-20T00:00:00Z", "2026-05-20 Summer v1.2"),
@@ -179,6 +201,9 @@ def test_tags_are_read_in_every_form(tags: str, read_as: tuple[str, ...]) -> Non
             '<path fill="url(#chart)" style="color: #f59e0b"/><a href=\'x\'\ntitle="Of #tea">#b</a> a < b #c > d',
             ("c",),
         ),
+        ("Wenn p <X = 3 gilt.\n\n#wichtig\n\n> Zitat", ("wichtig",)),
+        ("if a<b and c=5: #todo then 7 > 3", ("todo",)),
+        ('<input disabled value="x > #y"> #z', ("z",)),
     ],
 )
 def test_tags_in_the_text_of_a_markdown_note_are_tags(body: str, tags: tuple[str, ...]) -> None:
@@ -192,6 +217,9 @@ def test_only_yaml_separates_tags_by_spaces() -> None:
     assert _note("tags:: long walks\n\nx").tags == _note('+++\ntags = "long walks"\n+++\nx').tags == ("long walks",)
     page = _note("# Plan\n\nTags: long walks\n\nx", "Plan 0123456789abcdef0123456789abcdef.md")
     assert page.tags == ("long walks",)
+    assert _note("---\ntag: long walks\n---\nx").tags == ("long walks",)
+    notesnook = "created_at: 20-05-2026 02:30 PM\nupdated_at: 21-05-2026 02:30 PM"
+    assert _note(f"---\n{notesnook}\ntags: long walks\n---\nx").tags == ("long walks",)
 
 
 @pytest.mark.parametrize("path", ["Pläne/Überblick.md", "ノート/ガイド.md", "Việt/Đà Nẵng.md.gz"])
@@ -360,6 +388,12 @@ def test_a_note_is_read_in_each_common_encoding_of_editors(encoding: str) -> Non
         "Vokabeln: ação, irmãs, île, plaît, país, lições, avós, õ, ö, ø – Brøndby, città, così, lunedì",
         "word†note",
         "Ayer volví. Mañana iré. " * 10 + "Hola¿cómo estás?",
+        "Diário. Amanhã vamos à Île de la Cité. De manhã, Île Saint-Louis.",
+        "1ºtrimestre e 2ºtrimestre: uma maçã amanhã de manhã, irmãzinha e capitãs.",
+        "Übermäßig höfliche Grüße an Søren und Bjørn in Åsgårdstrand",
+        "Sõbrad, tõepoolest, töötasid õhtul köögis.",
+        "Il pìccolo prìncipe vive qui.",
+        "Où sont les châteaux ? Noël à l'île, s'il vous plaît, cœur dîner.",
     ],
 )
 def test_a_note_in_windows_1252_is_read(text: str) -> None:
