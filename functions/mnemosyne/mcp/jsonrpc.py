@@ -15,8 +15,8 @@ _REQUIRED_PARAMS = {
     "tools/call": ("name", "the name of a tool"),
 }
 """For each method, the name and the description of the string parameter that the method needs."""
-_EXACT = 2**53
-"""Integers up to this one are exact as floats."""
+_EXACT = 2**53 - 1
+"""Integers up to this one are exact as floats. 2^53 is not, because 2^53 + 1 is read as the same float."""
 DEPTH = 30
 """Maximum levels of objects and arrays in a message. Metadata may have 20 of these levels."""
 

@@ -40,7 +40,7 @@ def test_a_byte_order_mark_is_ignored() -> None:
     assert json.loads(line)["id"] == 1
 
 
-@pytest.mark.parametrize("number", ["1.0", "1e0", "-1.0", "0.0", "9007199254740992.0"])
+@pytest.mark.parametrize("number", ["1.0", "1e0", "-1.0", "0.0", "9007199254740991.0"])
 def test_an_integer_that_is_written_with_a_fraction_is_an_id(number: str) -> None:
     """Some clients keep each number as a float. JSON Schema, which defines the ids of MCP, counts 1.0 as an integer."""
     call = '{"jsonrpc": "2.0", "id": 5.5, "method": "tools/list", "params": {"_meta": {"progressToken": 5.5}}}'

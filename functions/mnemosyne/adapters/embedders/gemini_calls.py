@@ -155,5 +155,5 @@ def _raise_for_status(response: "httpx2.Response") -> None:
     except httpx2.HTTPError as exc:
         body = {"message": f"no message, because the body cannot be read ({type(exc).__name__})"}
     except (ValueError, RecursionError):
-        body = {"message": response.text or response.reason_phrase}
+        body = {"message": response.content.decode(errors="replace") or response.reason_phrase}
     APIError.raise_error(response.status_code, body, response)
