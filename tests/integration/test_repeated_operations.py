@@ -62,18 +62,23 @@ def test_a_repeated_operation_changes_nothing_more(
     assert _rows(owner) == rows
 
 
-def test_a_hold_is_placed_again_after_its_release_and_by_other_people(
-    system: LocalSystem, owner: Connection, monkeypatch: pytest.MonkeyPatch
+def test_equal_holds_of_two_commands_are_two_holds(system: LocalSystem) -> None:
+    """Two lawyers may give the same reason. The release of one hold does not release the other."""
+    first, second = (system.run(read_operation("hold_place", HOLD | {"tags": ["case 7"]})) for _ in range(2))
+    system.run(read_operation("hold_release", {"namespace": "ns", **first}))
+    (hold,) = system.run(read_operation("hold_list", {}))["holds"]
+    assert hold["id"] == second["id"]
+
+
+def test_a_repeated_forgetting_is_in_the_audit_trail_once(
+    system: LocalSystem, services: FakeServices, owner: Connection
 ) -> None:
-    place = read_operation("hold_place", HOLD | {"tags": ["case 7"]})
-    placed = system.run(place)
-    monkeypatch.setattr("mnemosyne.cli.system._user", lambda: "eve")
-    assert system.run(place) != placed
-    assert len(system.run(read_operation("hold_list", {}))["holds"]) == 2
-    system.run(read_operation("hold_release", {"namespace": "ns", **placed}))
-    monkeypatch.undo()
-    system.run(place)
-    assert len(system.run(read_operation("hold_list", {}))["holds"]) == 2
+    store_content(services.memories, "oolong")
+    token = services.memories.preview_forgetting(Selection(), 1).token
+    forget = read_operation("forget", {"namespace": "ns", "all": True, "token": token})
+    assert system.run(forget) == system.run(forget)
+    (event,) = owner.run("SELECT action, count FROM audit_events")
+    assert (event["action"], event["count"]) == ("forget", 1)
 
 
 def test_two_people_who_set_one_lifetime_each_at_the_same_time_set_both(

@@ -57,8 +57,8 @@ def place_(reason: str, **options: Any) -> None:
         hold_id = system.run(PlaceHold(**selection(**options), reason=reason))["id"]
         suspending = pages(system, SuspendExpiry(namespace=options["namespace"], id=hold_id))
         with explained(
-            f"the hold {hold_id} is in force, but the expiry of some memories may not be suspended. Run the same "
-            "command again."
+            f"the hold {hold_id} is in force, but the expiry of some memories may not be suspended. Release the hold "
+            "and place it again."
         ):
             suspended = sum(page["suspended"] for page in suspending)
     say(f"Placed the hold {hold_id}. The expiry of {quantity(suspended, 'memory', 'memories')} is suspended.")

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from mnemosyne.domain.audit import current_action
 from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.forgetting import Forgetting, Selection
 from mnemosyne.domain.memory import FailedRequest, IngestRequest, Reading
@@ -48,6 +49,8 @@ def begin(
     matches another set, or if a legal hold keeps one of the memories.
     """
     if forgetting_id and memories.forgetting(forgetting_id):
+        if action := current_action():
+            action.recorded = True  # by the transaction that began the forgetting
         return forgetting_id
     forgetting_id = forgetting_id or new_id()
     count = memories.begin_forgetting(forgetting_id, selection, token, requested_by)

@@ -174,12 +174,12 @@ class NamespaceStore(NamespaceRows):
         action = current_action()
         if action is None:
             return
-        action.ids = [*map(str, ids[:IDS])]
+        action.ids = [*map(str, ids)]
         connection.run(
             memories_sql.RECORD_ACTION,
             **action.columns,
             namespace=self.namespace,
-            ids=text_array(action.ids),
+            ids=text_array(action.ids[:IDS]),
             count=len(ids) if count is None else count,
         )
         action.recorded = True

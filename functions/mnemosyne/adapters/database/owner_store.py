@@ -6,13 +6,13 @@ from typing import Any, Final, Literal, LiteralString
 from uuid import UUID
 
 from mnemosyne.adapters.database.connections import Connection
-from mnemosyne.adapters.database.rows import json_text, uuid_array
+from mnemosyne.adapters.database.rows import uuid_array
 from mnemosyne.adapters.database.selections import selection_json
 from mnemosyne.adapters.database.statements import Row
 from mnemosyne.domain.forgetting import PlacedHold, Selection
 from mnemosyne.domain.quota import Quota
 from mnemosyne.errors import NotFound
-from mnemosyne.ids import derived_id
+from mnemosyne.ids import new_id
 
 
 class OwnerStore:
@@ -237,14 +237,15 @@ class Holds(OwnerStore):
         """Return the holds of a namespace or, without a namespace, all holds, the oldest first."""
         return [PlacedHold(**row.by_name) for row in self._run(_LIST_HOLDS, namespace=namespace)]
 
-    def place(self, namespace: str, selection: Selection, reason: str, placed_by: str) -> UUID:
-        """Place a hold and return its id.
+    def place(
+        self, namespace: str, selection: Selection, reason: str, placed_by: str, *, hold_id: UUID | None = None
+    ) -> UUID:
+        """Place a hold and return its id. If the hold `hold_id` exists already, change nothing.
 
-        The id is derived from the arguments, so that a repeated call changes nothing. The caller then calls `suspend`,
-        which applies the hold to stored memories that would expire.
+        The caller then calls `suspend`, which applies the hold to stored memories that would expire.
         """
+        hold_id = hold_id or new_id()
         values = {"selection": selection_json(selection), "reason": reason, "placed_by": placed_by}
-        hold_id = derived_id("hold", json_text([namespace, values]))
         self._run(_PLACE_HOLD, namespace=namespace, id=hold_id, **values)
         return hold_id
 

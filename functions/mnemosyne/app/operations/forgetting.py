@@ -52,7 +52,7 @@ class BeginForgetting(Selecting, action="forget"):
     """
 
     token: Text
-    id: Id = Field(default_factory=new_id)
+    forgetting: Id = Field(default_factory=new_id)
     """Id of the forgetting. If an operation is sent again because its answer was lost, it has the same id, so that no
     second forgetting begins."""
 
@@ -60,8 +60,8 @@ class BeginForgetting(Selecting, action="forget"):
         action = current_action()
         by = action.principal.id if action else ""
         memories = operator.memories_of(self.namespace)
-        forgetting.begin(self.selection, self.token, by, memories=memories, forgetting_id=self.id)
-        return {"id": str(self.id)}
+        forgetting.begin(self.selection, self.token, by, memories=memories, forgetting_id=self.forgetting)
+        return {"id": str(self.forgetting)}
 
     def audit_fields(self, answer: dict[str, Any]) -> dict[str, Any]:
         return {"namespace": self.namespace, "forgetting": answer["id"]}

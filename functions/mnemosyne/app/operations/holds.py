@@ -9,6 +9,7 @@ from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.audit import current_action
 from mnemosyne.domain.parsing import Filled, Id
 from mnemosyne.errors import NotFound
+from mnemosyne.ids import new_id
 
 REASON_LIMIT = 500
 
@@ -26,11 +27,14 @@ class PlaceHold(Selecting, action="hold_place", changes_as_owner=True):
     """Place a legal hold. The caller must then run SuspendExpiry, so that no memory under the hold expires."""
 
     reason: Annotated[Filled, Field(max_length=REASON_LIMIT)]
+    hold: Id = Field(default_factory=new_id)
+    """Id of the hold. If an operation is sent again because its answer was lost, it has the same id, so that no second
+    hold is placed."""
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         action = current_action()
         by = action.principal.id if action else ""
-        return {"id": operator.holds.place(self.namespace, self.selection, self.reason, by)}
+        return {"id": operator.holds.place(self.namespace, self.selection, self.reason, by, hold_id=self.hold)}
 
     def audit_fields(self, answer: dict[str, Any]) -> dict[str, Any]:
         return {"namespace": self.namespace, "hold": answer["id"]}
