@@ -27,8 +27,8 @@ class _LazyPackage(ModuleType):
 def defer(*packages: str) -> None:
     """Delay the `__init__` of each package until it is needed, because the imports in `__init__` slow down the start.
 
-    The first read of a name that is not in the package runs the `__init__`. In `packages`, a parent must precede its
-    subpackages. Packages that are already imported or not installed are skipped.
+    The first read of a name that the package does not define yet runs its `__init__`. In `packages`, a parent must
+    precede its subpackages. Packages that are already imported or not installed are skipped.
     """
     for name in packages:
         if name in sys.modules or not (spec := importlib.util.find_spec(name)):

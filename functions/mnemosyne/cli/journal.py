@@ -105,8 +105,9 @@ def _unpack(data: bytes) -> list[UUID]:
 class Totals:
     """Totals of all batches of an import.
 
-    `states` has the number of outcomes in each state. `left_out` has the number of memories for each unknown field and
-    for each notice about a property of a note. `unchanged` is the number that the batches have under the key UNCHANGED.
+    `states` has the number of outcomes in each state. The keys of `left_out` are unknown fields, and notices about
+    notes (Markdown files); the values are the numbers of memories that have them. `unchanged` is the number of
+    duplicates whose labels were not stored, although they differ from the labels of the stored memory.
     """
 
     states: Counter[str] = field(default_factory=Counter)

@@ -177,6 +177,6 @@ def tools_address(url: str | None, data_dir: str | None, *, stores: bool = False
 
 @contextmanager
 def tool_client(url: str | None, data_dir: str | None, *, stores: bool = False) -> Iterator[ToolClient]:
-    """Yield a client of the server whose URL `tools_address` yields for these arguments."""
+    """Yield a client of a server. `tools_address` yields the URL of the server for the same arguments."""
     with tools_address(url, data_dir, stores=stores) as address:
         yield ToolClient(address)

@@ -132,7 +132,7 @@ class _Reading:
         return self.progress
 
     def _record_progress(self) -> None:
-        """Record the progress, and the request ids of the records that were read since the last recording."""
+        """Save the progress, and the request ids of the records that were read since the previous call."""
         self.services.imports_of(self.namespace).record(self.progress, self.lines)
         self.lines = {}
         self.recorded = time.monotonic()

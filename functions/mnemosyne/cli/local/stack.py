@@ -214,7 +214,7 @@ def ingest_stack(directory: DataDir) -> Iterator[Settings]:
 def reading_stack(directory: DataDir) -> Iterator[Settings]:
     """Run the database, and yield the settings with which this process uses it.
 
-    Messages in the queue stay there, because no function stores them.
+    This process runs no function, so it does not store the messages in the queue.
     """
     with database(directory) as server:
         variables = environment(directory, server, access=_access_of_dev(directory))

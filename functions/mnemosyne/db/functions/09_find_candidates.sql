@@ -78,8 +78,9 @@ DECLARE
     -- words of a long query.
     word_keys integer[];
     word_shares double precision[];  -- for each key of word_keys: the word's share of the words' total weight
-    -- For each key of word_keys: the number of the name in the query that the word belongs to (see query_terms), or
-    -- null if the word belongs to no name. The array is null if the query has no names.
+    -- For each key of word_keys: which of the query's names (such as "Lovelace") contains the word of the key. The
+    -- first name has the number 1 (see `name` in query_terms). The number is null if no name contains the word, and the
+    -- array is null if the query has no names.
     word_names integer[];
     -- For each key of word_keys: the rank of the query word that the key belongs to; the rarest word has rank 1. A word
     -- can have several keys, for example of its other spellings. If each word has only one key, the array is null.

@@ -1,4 +1,4 @@
-"""`ingest_memory` and `ingest_memories`: accept memories, and wait for the outcome of a single memory."""
+"""The tools `ingest_memory` and `ingest_memories` accept memories. `ingest_memory` can also wait for the outcome."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
