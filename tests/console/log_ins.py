@@ -1,7 +1,13 @@
 """Log-ins with API keys, and their end."""
 
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.wait import WebDriverWait
+
 from tests.chromium import Chromium
 from tests.console.person import press, shows, type_into
+from tests.console.server import ConsoleServer
+from tests.oauth_person import Terminal
+from tests.waiting import wait_until
 
 # Lets all calls with the page's present token fail, as if the token had expired. Calls with other tokens go to the
 # server. If the script gets the name of a tool, the token expires only at the first call of this tool, because the page
@@ -32,3 +38,20 @@ def use_key(browser: Chromium, key: str) -> None:
     shows(browser, "API key")
     type_into(browser, "key", key)
     press(browser, "Use the key")
+
+
+def log_in(guarded: ConsoleServer, fresh: Chromium) -> None:
+    """Log in from the open page, in the window that it opens, and return to the page."""
+    terminal = Terminal(guarded)
+    wait_until(lambda: bool(fresh.driver.find_elements(By.XPATH, "//button[.='Log in']")), "a log-in is offered")
+    console = fresh.driver.current_window_handle
+    fresh.driver.find_element(By.XPATH, "//button[.='Log in']").click()
+    WebDriverWait(fresh.driver, 60).until(lambda driver: len(driver.window_handles) == 2)
+    (window,) = {*fresh.driver.window_handles} - {console}
+    fresh.driver.switch_to.window(window)
+    WebDriverWait(fresh.driver, 60).until(lambda driver: driver.find_elements(By.NAME, "code"))
+    fresh.type("code", terminal.code())
+    fresh.press("Log in")
+    assert "Allow Mnemosyne's console to use your memory?" in fresh.text
+    fresh.driver.find_element(By.XPATH, "//button[normalize-space()='Allow']").click()
+    fresh.driver.switch_to.window(console)

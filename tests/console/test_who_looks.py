@@ -7,15 +7,13 @@ from pathlib import Path
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.wait import WebDriverWait
 
 from tests.chromium import Chromium, page_elsewhere
-from tests.console.log_ins import REFUSE_ONE_TOKEN, use_key
+from tests.console.log_ins import REFUSE_ONE_TOKEN, log_in, use_key
 from tests.console.person import click, drop, find, keys, open_page, press, reads, shows, type_into
 from tests.console.server import ConsoleServer
 from tests.dev import COMMAND, DevServer
 from tests.mcp_client import tool_call
-from tests.oauth_person import Terminal
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.slow
@@ -64,30 +62,13 @@ def test_the_console_says_what_a_key_with_only_the_scope_write_cannot_do(
     guarded.call("delete_memory", {"ids": [memory["id"] for memory in guarded.call("list_memories", {})["memories"]]})
 
 
-def _log_in(guarded: ConsoleServer, fresh: Chromium) -> None:
-    """Log in from the open page, in the window that it opens, and return to the page."""
-    terminal = Terminal(guarded)
-    wait_until(lambda: bool(fresh.driver.find_elements(By.XPATH, "//button[.='Log in']")), "a log-in is offered")
-    console = fresh.driver.current_window_handle
-    fresh.driver.find_element(By.XPATH, "//button[.='Log in']").click()
-    WebDriverWait(fresh.driver, 60).until(lambda driver: len(driver.window_handles) == 2)
-    (window,) = {*fresh.driver.window_handles} - {console}
-    fresh.driver.switch_to.window(window)
-    WebDriverWait(fresh.driver, 60).until(lambda driver: driver.find_elements(By.NAME, "code"))
-    fresh.type("code", terminal.code())
-    fresh.press("Log in")
-    assert "Allow Mnemosyne's console to use your memory?" in fresh.text
-    fresh.driver.find_element(By.XPATH, "//button[normalize-space()='Allow']").click()
-    fresh.driver.switch_to.window(console)
-
-
 def _store(browser: Chromium) -> None:
     wait_until(lambda: bool(browser.driver.find_elements(By.CSS_SELECTOR, ".side .state.stored")), "it is stored")
 
 
 def test_people_log_in_in_a_separate_window_and_no_token_is_stored(guarded: ConsoleServer, fresh: Chromium) -> None:
     fresh.open(f"http://127.0.0.1:{guarded.port}/add")
-    _log_in(guarded, fresh)
+    log_in(guarded, fresh)
     type_into(fresh, "content", "Dee logged in.")
     press(fresh, "Add")
     _store(fresh)
@@ -111,7 +92,7 @@ window.fetch = async (address, ...asked) => {
 
 def test_a_log_out_that_the_server_has_not_confirmed_says_so(guarded: ConsoleServer, fresh: Chromium) -> None:
     fresh.open(f"http://127.0.0.1:{guarded.port}/add")
-    _log_in(guarded, fresh)
+    log_in(guarded, fresh)
     find(fresh, "#content")
     fresh.driver.execute_script(FAIL_REVOCATION)
     click(fresh, "[aria-label='Account and appearance']")
@@ -250,7 +231,7 @@ def test_a_caller_with_only_the_write_scope_starts_on_the_page_add(guarded: Cons
 
 def test_an_expired_token_is_renewed_without_a_notice(guarded: ConsoleServer, fresh: Chromium) -> None:
     fresh.open(f"http://127.0.0.1:{guarded.port}/")
-    _log_in(guarded, fresh)
+    log_in(guarded, fresh)
     find(fresh, "#query")
     fresh.driver.execute_script(REFUSE_ONE_TOKEN)
     open_page(fresh, "Overview")

@@ -18,6 +18,21 @@ function answer(context, ...answers) {
 }
 
 const busy = () => Response.json({ error: "temporarily_unavailable" }, { status: 503 });
+test("a renewal is repeated by one timer only, also after calls have asked for it", async (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const asked = context.mock.method(globalThis, "fetch", async () => busy());
+  start(SERVER, { ...tokens(1), expires_in: 65 });
+  await renew();
+  await renew();
+  asked.mock.resetCalls();
+  context.mock.timers.tick(5000); // when the token would have been renewed before it expires
+  await new Promise(setImmediate);
+  assert.equal(asked.mock.callCount(), 0);
+  context.mock.timers.tick(5000);
+  await new Promise(setImmediate);
+  assert.equal(asked.mock.callCount(), 1);
+});
+
 const TEMPORARY = {
   "is busy": busy,
   "is behind a gateway that answers in HTML": () => new Response("<h1>Bad gateway</h1>", { status: 502 }),

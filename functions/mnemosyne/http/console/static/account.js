@@ -50,8 +50,10 @@ async function renewOnce() {
   } catch (error) {
     if (!isCurrent()) return false;
     // Try again later if the error may be temporary. After any other error, the log-in has ended.
-    if (isRetryable(error)) session.current.timer = setTimeout(renew, RETRY_SECONDS * 1000);
-    else end();
+    if (isRetryable(error)) {
+      clearTimeout(session.current.timer);
+      session.current.timer = setTimeout(renew, RETRY_SECONDS * 1000);
+    } else end();
     return false;
   }
 }
@@ -74,6 +76,11 @@ export function checkKey(key) {
   if (wrong) throw new Error(`No key has the character “${wrong[0]}”: copy the whole key.`);
   return key;
 }
+
+// Whether the person uses the form for logging in, and so may become another person. While this is true, a renewal must
+// not remove the form.
+export const isLoggingIn = () =>
+  Boolean(document.querySelector(".gate :is(input, button):focus, #opened") || document.getElementById("key")?.value);
 
 // The form for logging in. `isExpired` is true if a log-in has ended; the person's page is then kept behind the form.
 export function LogIn({ refused, isExpired, onCredential }) {
@@ -117,14 +124,20 @@ function Form({ refused, isExpired, onCredential }) {
 
 function WithServer({ server, onCredential }) {
   const opening = useAction(async () => {
+    const { logIns } = client;
     const tokens = await logIn(server);
+    // After another log-in, the page may show the typed text of another person.
+    if (logIns !== client.logIns) {
+      revoke(server, tokens).catch(() => null);
+      throw new Error("Another log-in was used in the meantime: log in again.");
+    }
     end();
     client.logIn(tokens.access_token);
     start(server, tokens);
     await onCredential();
   });
   return html`<button class="btn main" onClick=${opening.run}>Log in</button>
-    ${opening.busy && html`<p role="status"
+    ${opening.busy && html`<p role="status" id="opened"
       class="help">Continue in the new window, or press Log in for another one.</p>`}
     <${Problem} error=${opening.error} />`;
 }

@@ -2,7 +2,7 @@
 import {
   html, render, useEffect, useErrorBoundary, useLayoutEffect, useRef, useState,
 } from "./vendor/htm-preact.js";
-import { logOut, LogIn, NotRevoked, renew } from "./account.js";
+import { isLoggingIn, logOut, LogIn, NotRevoked, renew } from "./account.js";
 import { forgetPerson, go, useAddress } from "./address.js";
 import { Activity } from "./activity.js";
 import { Add, additions, clearDraft } from "./add.js";
@@ -149,10 +149,11 @@ function useAccount() {
       waiting.current.push({ resolve, reject, logIns: client.logIns });
       setRefused(error);
     });
-    // The renewal of the credential may succeed while the form is shown. Then the form is not needed any longer. Calls
-    // that began before another log-in wait until it is known who has logged in.
+    // The renewal of the credential may succeed while the form is shown. Then the form is not needed any longer, unless
+    // the person uses it. Calls that began before another log-in wait until it is known who has logged in.
     client.onRenew = () => {
-      if (!waiting.current.length || waiting.current.some((one) => one.logIns !== client.logIns)) return;
+      const { current: calls } = waiting;
+      if (!calls.length || isLoggingIn() || calls.some((one) => one.logIns !== client.logIns)) return;
       for (const { resolve } of waiting.current.splice(0)) resolve();
       setRefused(null);
     };
