@@ -129,3 +129,65 @@ def test_a_closed_dialog_does_not_return_the_focus_to_a_field_that_was_left(site
     wait_until(lambda: not browser.driver.find_elements(By.CSS_SELECTOR, "dialog"), "the dialog is closed")
     keys(browser, "j")
     wait_until(lambda: focused(browser).startswith(row[:10]), "the first row has the focus")
+
+
+def _store_nuts(system: ConsoleServer, count: int) -> list[str]:
+    """Store memories with the tag `nuts`, and return their ids, the latest first."""
+    memories = (
+        {
+            "content": f"TITLE: Nut {n}\nThe nut {n}.",
+            "tags": ["nuts"],
+            "timestamp": f"2024-07-{n % 28 + 1:02}T{n // 28:02}:00:00Z",
+        }
+        for n in range(count)
+    )
+    return system.remember_all(*sorted(memories, key=lambda memory: memory["timestamp"]))[::-1]
+
+
+def _wait_for_row(browser: Chromium, id_: str) -> None:
+    script = "return document.activeElement.closest('[data-id]')?.dataset.id"
+    wait_until(lambda: browser.driver.execute_script(script) == id_, "the row has the focus", seconds=30)
+
+
+def _wait_for_removal(browser: Chromium, id_: str) -> None:
+    path = (By.CSS_SELECTOR, f"[data-id='{id_}']")
+    wait_until(lambda: not browser.driver.find_elements(*path), "the row is removed", seconds=30)
+
+
+def test_load_more_moves_the_focus_to_the_first_further_row(
+    system: ConsoleServer, site: str, browser: Chromium
+) -> None:
+    ids = _store_nuts(system, 53)
+    browser.open(f"{site}/?tags=nuts")
+    find(browser, ".list-end button").send_keys(Keys.ENTER)
+    _wait_for_row(browser, ids[50])
+    keys(browser, Keys.DELETE, "j", Keys.DELETE)  # the focus alone does not choose the row
+    _wait_for_removal(browser, ids[50])
+    _wait_for_row(browser, ids[51])
+    assert len(browser.driver.find_elements(By.CSS_SELECTOR, "[data-id]")) == 52
+    find(browser, ".toast button").send_keys(Keys.ENTER)
+    _wait_for_row(browser, ids[51])
+    keys(browser, Keys.DELETE, "j", Keys.DELETE)
+    _wait_for_removal(browser, ids[51])
+    find(browser, f"[data-id='{ids[50]}']")
+    keys(browser, "z")
+    find(browser, f"[data-id='{ids[51]}']")
+    system.delete(ids)
+
+
+def test_a_row_beside_one_that_another_client_has_deleted_gets_the_focus_and_is_not_deleted(
+    system: ConsoleServer, site: str, browser: Chromium
+) -> None:
+    ids = _store_nuts(system, 3)
+    browser.open(f"{site}/?tags=nuts")
+    find(browser, ".row-link")
+    keys(browser, "j", "j", "j")
+    _wait_for_row(browser, ids[2])
+    system.call("delete_memory", {"id": ids[2]})
+    browser.driver.execute_script('document.dispatchEvent(new Event("visibilitychange"))')
+    _wait_for_row(browser, ids[1])
+    keys(browser, Keys.DELETE, "k", Keys.DELETE)
+    _wait_for_removal(browser, ids[0])
+    find(browser, f"[data-id='{ids[1]}']")
+    keys(browser, "z")
+    system.delete(ids[:2])

@@ -4,27 +4,31 @@
 const WAIT_MS = 200; // before the focus is moved, because the page itself may move it
 const CONTROLS = "a[href], button, summary, select, textarea, input:not([tabindex='-1'])";
 
-// The element of the page that had the focus last (`element`), and its place: its ancestors, the innermost first, each
-// with the index of the child that contains the element. `floating` is the element in a dialog, or at the foot of the
-// page, that has had the focus since then. A person who uses a pointer (`isPointer`) gets no focus at another place,
-// where the space bar, for example, would no longer scroll the page.
-const last = { element: null, place: [], floating: null, isPointer: false };
+// The element of the page that had the focus last (`element`), its ancestors (`parents`), the innermost first, and the
+// controls that precede the element in the page (`before`). `floating` is the element in a dialog, or at the page's
+// foot, that has had the focus since then. A person who uses a pointer (`isPointer`) gets no focus at another place,
+// where the space bar, for example, would no longer scroll the page. While this module moves the focus, `isRestored` is
+// true.
+const last = { element: null, parents: [], before: [], floating: null, isPointer: false, isRestored: false };
 
-function placeOf(element) {
-  const place = [];
-  for (let child = element; child.parentElement; child = child.parentElement) {
-    place.push({ parent: child.parentElement, index: [...child.parentElement.children].indexOf(child) });
-  }
-  return place;
+// Whether this module moves the focus now. Such a focus chooses nothing, for example no row of a list.
+export const isRestored = () => last.isRestored;
+
+function parentsOf(element) {
+  const parents = [];
+  for (let { parentElement: parent } = element; parent; parent = parent.parentElement) parents.push(parent);
+  return parents;
 }
+
+const isBefore = (one, other) => one.compareDocumentPosition(other) === Node.DOCUMENT_POSITION_FOLLOWING;
 
 function onFocusIn({ target }) {
   if (target.closest("dialog, .floor")) last.floating = target;
-  else Object.assign(last, { element: target, place: placeOf(target), floating: null });
+  else {
+    const before = [...document.querySelectorAll(CONTROLS)].filter((control) => isBefore(control, target));
+    Object.assign(last, { element: target, parents: parentsOf(target), before, floating: null });
+  }
 }
-
-const controlsOf = (elements) =>
-  elements.flatMap((one) => [...(one.matches(CONTROLS) ? [one] : []), ...one.querySelectorAll(CONTROLS)]);
 
 // Focus the first control that takes the focus, because some may be invisible. Return whether there is one.
 const focusFirst = (controls) => controls.some((control) => {
@@ -32,12 +36,16 @@ const focusFirst = (controls) => controls.some((control) => {
   return document.activeElement === control;
 });
 
-// Focus the control after the place of the removed element, or else the one before it.
-function focusNear(place) {
-  return place.filter(({ parent }) => parent.isConnected).some(({ parent, index }) => {
-    const children = [...parent.children];
-    return focusFirst(controlsOf(children.slice(index)))
-      || focusFirst(controlsOf(children.slice(0, index)).toReversed());
+const linkOf = (control) => control.closest("[data-id]")?.querySelector(".row-link") ?? control;
+
+// Focus the control after the place of the removed element, or else the one before it, within the innermost ancestor
+// that has a control. In a list of memories, focus the link of the row.
+function focusNear({ parents, before }) {
+  const earlier = new Set(before);
+  parents.filter(({ isConnected }) => isConnected).some((parent) => {
+    const controls = [...parent.querySelectorAll(CONTROLS)];
+    const place = controls.findLastIndex((control) => earlier.has(control)) + 1;
+    return focusFirst([...controls.slice(place), ...controls.slice(0, place).toReversed()].map(linkOf));
   });
 }
 
@@ -53,9 +61,10 @@ const isLost = () => (last.floating ?? last.element)?.isConnected === false;
 
 function restore() {
   if (!isLost() || document.activeElement !== document.body) return;
-  const { element, place, isPointer } = last;
-  Object.assign(last, { element: null, floating: null });
-  if (element && !focusFirst([element]) && !isPointer) focusNear(place);
+  const { element, isPointer } = last;
+  Object.assign(last, { element: null, floating: null, isRestored: true });
+  if (element && !focusFirst([element]) && !isPointer) focusNear(last);
+  last.isRestored = false;
 }
 
 // Keep the focus from now on.

@@ -2,10 +2,18 @@
 import { html, useEffect, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { BulkBar, TagDialog } from "./bulk.js";
 import { deleteLater } from "./deletions.js";
+import { isRestored } from "./focus.js";
 import { useKeys } from "./keys.js";
 import { bulkBar } from "./shell.js";
 
 const rowsOf = (list) => [...list.querySelectorAll("[data-id]")];
+
+// The row that is `step` rows from the row `id`. Without this row, it is the row at `place` or the one before.
+function rowAfter(rows, id, place, step) {
+  const before = rows.findIndex((row) => row.dataset.id === id);
+  const next = before < 0 ? place + Math.min(step, 0) : before + step;
+  return rows[Math.max(0, Math.min(rows.length - 1, next))];
+}
 
 // Ids between two rows, both included.
 export function idsBetween(ids, from, until) {
@@ -40,24 +48,22 @@ function usePicks(list) {
 
 // Make a function that returns the state of a row. While the state is unchanged, the function returns the same object,
 // so that the row is not rendered again.
-function useRows({ at, picks, setAt, pick }) {
+function useRows({ at, picks, onFocus, pick }) {
   const rows = useRef(new Map());
   const latest = useRef(null);
-  latest.current = { setAt, pick };
+  latest.current = { onFocus, pick };
   return (id) => {
     const [isAt, isPicked] = [id === at, picks.has(id)];
     const before = rows.current.get(id);
     if (before?.isAt === isAt && before.isPicked === isPicked) return before;
-    const onFocus = () => latest.current.setAt(id);
     const onPick = (event) => latest.current.pick(id, event.shiftKey);
-    const row = { isAt, isPicked, onFocus, onPick };
+    const row = { isAt, isPicked, onFocus: () => latest.current.onFocus(id), onPick };
     rows.current.set(id, row);
     return row;
   };
 }
 
-// After a deletion, focus the row that takes the place of the deleted one. This row does not become the current row
-// (`at` in useSelection). Otherwise pressing Delete twice would delete both. The result is a reference to a flag, which
+// After a deletion, focus the row that takes the place of the deleted one. The result is a reference to a flag, which
 // the caller sets before a deletion.
 function useFocusAfterDeletion(list, place, count) {
   const isDeletion = useRef(false);
@@ -67,6 +73,12 @@ function useFocusAfterDeletion(list, place, count) {
     isDeletion.current = false;
   }, [count]);
   return isDeletion;
+}
+
+// Show a bar at the foot of the page, unless it is false.
+function useBar(bar) {
+  useEffect(() => bulkBar.set(bar || null));
+  useEffect(() => () => bulkBar.set(null), []);
 }
 
 // Let a person move through a list and pick rows, with keys or the mouse, to tag or delete the picked memories. `items`
@@ -90,10 +102,7 @@ export function useSelection({ items, may, onTagged }) {
     deleteLater(memories);
   };
   const move = (step) => {
-    const rows = rowsOf(list.current);
-    const before = rows.findIndex((row) => row.dataset.id === at);
-    const next = before < 0 ? place.current + Math.min(step, 0) : before + step;
-    const row = rows[Math.max(0, Math.min(rows.length - 1, next))];
+    const row = rowAfter(rowsOf(list.current), at, place.current, step);
     if (!row) return;
     setAt(row.dataset.id);
     row.querySelector(".row-link").focus({ preventScroll: true });
@@ -109,14 +118,17 @@ export function useSelection({ items, may, onTagged }) {
     Delete: () => (may.has("delete_memory") && current.length ? remove(current) : false),
     Escape: () => (isPicking ? clear() : false),
   });
-  useEffect(() => {
-    const bar = selection.length > 0 && html`<${BulkBar} memories=${selection} may=${may} onClear=${clear}
-      onTag=${() => setIsTagging(true)} onDelete=${() => remove(selection)} />`;
-    bulkBar.set(bar || null);
-  });
-  useEffect(() => () => bulkBar.set(null), []);
+  useBar(selection.length > 0 && html`<${BulkBar} memories=${selection} may=${may} onClear=${clear}
+    onTag=${() => setIsTagging(true)} onDelete=${() => remove(selection)} />`);
   const dialog = isTagging && html`<${TagDialog} memories=${selection} may=${may} onClose=${() => setIsTagging(false)}
     onTagged=${onTagged} onDone=${clear} />`;
-  const rowOf = useRows({ at, picks, setAt: (id) => isDeletion.current || setAt(id), pick });
+  // A row that gets the focus because another element was removed does not become the current row. Otherwise pressing
+  // Delete twice would delete two memories.
+  const onFocus = (id) => {
+    const isChosen = id === at || !(isRestored() || isDeletion.current);
+    if (!isChosen) place.current = ids.indexOf(id);
+    setAt(isChosen ? id : null);
+  };
+  const rowOf = useRows({ at, picks, onFocus, pick });
   return { list, rowOf, dialog, isPicking, setIsPicking };
 }
