@@ -1,6 +1,8 @@
 """Changes whose dialog or page is left before they are saved or have ended."""
 
 import pytest
+from selenium.webdriver import ActionChains
+from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from tests.chromium import Chromium
@@ -223,3 +225,18 @@ def test_the_browser_asks_before_it_ends_a_deletion(system: DevServer, site: str
     keys(browser, "z")
     wait_for_titles(browser, "Block")
     system.call("delete_memory", {"id": ids[0]})
+
+
+def test_a_press_outside_of_a_dialog_closes_it_only_if_it_ends_outside(
+    system: DevServer, site: str, browser: Chromium
+) -> None:
+    system.remember("A pan.", tags=["copper"])
+    browser.open(f"{site}/tags")
+    click(browser, "[aria-label='Rename copper']")
+    title = find(browser, "dialog h2")
+    actions = ActionChains(browser.driver)
+    actions.move_to_element(find(browser, "dialog")).move_by_offset(-500, 0).click_and_hold().move_to_element(title)
+    actions.release().perform()
+    assert title.is_displayed()
+    ActionChains(browser.driver).move_by_offset(-500, 0).click().perform()
+    wait_until(lambda: not browser.driver.find_elements(By.CSS_SELECTOR, "dialog"), "the dialog is closed")

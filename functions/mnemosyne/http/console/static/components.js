@@ -158,16 +158,17 @@ export function Dialog({ title, onClose, children, action = null, change = null 
     return () => current.close();
   }, []);
   useEffect(() => { if (change?.done) onClose(); }, [change?.done]);
-  // A click outside of the dialog closes it. A press alone does not, so that a person can move the pointer back.
-  // Selecting a text of the dialog with the pointer does not close it either, wherever the selection ends.
+  // A click outside of the dialog closes it. A press alone does not, so that a person can move the pointer back. A
+  // press or release within the dialog does not close it either, for example while the person selects a text.
   const isOutside = useRef(false);
   const onPointerDown = ({ target }) => { isOutside.current = target === dialog.current; };
+  const onPointerUp = ({ target }) => { isOutside.current &&= target === dialog.current; };
   const onClick = ({ target }) => isOutside.current && target === dialog.current && onClose();
   // In an input method, for example for Japanese, Escape ends the composition of a word. It must not also close the
   // dialog.
   const onKeyDown = (event) => event.key === "Escape" && isComposed(event) && event.preventDefault();
   return html`<dialog ref=${dialog} aria-labelledby="dialog-name" onCancel=${onClose} onKeyDown=${onKeyDown}
-    onPointerDown=${onPointerDown} onClick=${onClick}>
+    onPointerDown=${onPointerDown} onPointerUp=${onPointerUp} onClick=${onClick}>
     <div class="dialog-head"><h2 id="dialog-name">${title}</h2>
       <${IconButton} name="x" label="Close" size="" onClick=${onClose} /></div>
     <div class="dialog-body">${children}</div>
