@@ -4,6 +4,8 @@ import {
   deleteAll, deletedIds, deleteLater, deletionText, replacedText,
 } from "../../functions/mnemosyne/http/console/static/deletions.js";
 import { client, Refused } from "../../functions/mnemosyne/http/console/static/mcp.js";
+import { showToast } from "../../functions/mnemosyne/http/console/static/toast.js";
+import { forgetChanges, unsavedChanges } from "../../functions/mnemosyne/http/console/static/unsaved.js";
 
 test("a deletion that fails names the memories that are left", async () => {
   const ids = Array.from({ length: 250 }, (_, index) => String(index));
@@ -32,6 +34,19 @@ test("deleting a memory again does not end its wait", async (t) => {
   deleteLater([pot, cup]); // its message replaces the message about tea and cup, so their deletion is final
   await new Promise(setImmediate);
   assert.deepEqual([sent, [...deletedIds.get()]], [["tea", "cup"], ["tea", "cup", "pot"]]);
+});
+
+test("unsaved changes are forgotten when their memory is deleted, but not before", async (t) => {
+  t.mock.method(client, "request", async () => new Response('{"result": {"structuredContent": {}}}'));
+  const [tags, forms] = [unsavedChanges(), unsavedChanges()];
+  for (const id of ["lid", "jug"]) for (const changes of [tags, forms]) changes.set(id, {});
+  deleteLater([{ id: "lid", title: "lid" }]);
+  assert.deepEqual([...tags.keys()], ["lid", "jug"], "Undo is still possible");
+  showToast("Another message ends the wait.");
+  await new Promise(setImmediate);
+  assert.deepEqual([[...tags.keys()], [...forms.keys()]], [["jug"], ["jug"]]);
+  forgetChanges();
+  assert.deepEqual([tags.size, forms.size], [0, 0]);
 });
 
 test("a memory that somebody else has deleted is deleted", async () => {

@@ -8,7 +8,7 @@ import { Activity } from "./activity.js";
 import { Add, additions, clearDraft } from "./add.js";
 import { Audit } from "./audit.js";
 import { Connect } from "./connect.js";
-import { clearEdits, Edit } from "./edit.js";
+import { Edit } from "./edit.js";
 import { Forget } from "./forget.js";
 import { deletedIds } from "./deletions.js";
 import { Heading, Problem } from "./components.js";
@@ -22,11 +22,11 @@ import { client, Refused } from "./mcp.js";
 import { Memories } from "./memories.js";
 import { Memory } from "./memory.js";
 import { Overview } from "./overview.js";
-import { clearTags } from "./side.js";
 import { Foot, Help, Outage, TabBar, Top, Watch } from "./shell.js";
 import { TagList } from "./tag_list.js";
 import { clearToast } from "./toast.js";
 import { Transfer } from "./transfer.js";
+import { forgetChanges } from "./unsaved.js";
 
 const PAGES = [
   { path: "/", name: "Memories", icon: "stack", page: Memories, tool: "list_memories", tab: true },
@@ -107,7 +107,7 @@ function Guard({ href, children }) {
 }
 
 const FORGETS = [
-  clearDraft, clearEdits, clearExport, clearImports, clearTags, clearToast, forgetFailures, forgetPerson,
+  clearDraft, clearExport, clearImports, clearToast, forgetChanges, forgetFailures, forgetPerson,
 ];
 
 // The state of the account:

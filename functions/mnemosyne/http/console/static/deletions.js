@@ -6,7 +6,7 @@ import { client } from "./mcp.js";
 import { observable } from "./observable.js";
 import { beginning, number } from "./text.js";
 import { isToastShown, showToast } from "./toast.js";
-import { askBeforeLeaving } from "./unsaved.js";
+import { askBeforeLeaving, forgetChanges } from "./unsaved.js";
 
 const MOST_IDS = 100; // maximum ids of a call of delete_memory
 
@@ -14,7 +14,10 @@ const MOST_IDS = 100; // maximum ids of a call of delete_memory
 export const deletedIds = observable(new Set());
 
 // Hide a memory that somebody else has deleted.
-export const hideDeleted = (id) => deletedIds.set(new Set([...deletedIds.get(), id]));
+export function hideDeleted(id) {
+  deletedIds.set(new Set([...deletedIds.get(), id]));
+  forgetChanges([id]);
+}
 
 const deleting = new Set(); // lists of ids that the server deletes now
 askBeforeLeaving(() => deleting.size > 0);
@@ -58,6 +61,7 @@ async function commit(ids, callTool) {
   const { left, replaced, error } = await deleteAll(ids, callTool);
   deleting.delete(ids);
   forgetLists();
+  forgetChanges(ids.filter((id) => !left.includes(id)));
   if (!error) return offerReplaced(ids, replaced, callTool);
   keep(left);
   const count = left.length < ids.length ? `${number(left.length)} of ${number(ids.length)} were not` : "Not";

@@ -9,7 +9,7 @@ import { call } from "./mcp.js";
 import { formatMetadata, mergeMetadata, parseMetadata } from "./metadata.js";
 import { TagField } from "./tag_field.js";
 import { showToast } from "./toast.js";
-import { askBeforeLeaving } from "./unsaved.js";
+import { unsavedChanges } from "./unsaved.js";
 
 // The fields of the form, from a memory. The field for the title is empty if the server has taken the title from the
 // text.
@@ -59,13 +59,9 @@ async function withCurrentMetadata({ id, metadata }, changes, earlier) {
   return { ...changes, metadata: before.reduce((now, old) => mergeMetadata(old, changes.metadata, now), current) };
 }
 
-// Forms with changes that are not saved, by the id of the memory: `form`, `memory` as it was when the form was opened,
-// and the forms `earlier` that were sent since then. They are kept while another page is open.
-const drafts = new Map();
-
-// Forget the changes before another person logs in.
-export const clearEdits = () => drafts.clear();
-askBeforeLeaving(() => drafts.size > 0);
+// Forms with changes: `form`, `memory` as it was when the form was opened, and the forms `earlier` that were sent since
+// then.
+const drafts = unsavedChanges();
 
 export function Edit({ id, may }) {
   const reading = useAction(async () => drafts.get(id)?.memory ?? call("get_memory", { id, neighbours: true }));

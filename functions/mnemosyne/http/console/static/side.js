@@ -9,14 +9,9 @@ import { call } from "./mcp.js";
 import { TagField } from "./tag_field.js";
 import { tagAddress } from "./tags.js";
 import { number } from "./text.js";
-import { askBeforeLeaving } from "./unsaved.js";
+import { unsavedChanges } from "./unsaved.js";
 
-// New tags that are not saved, by the id of the memory. They are kept while another page is open.
-const unsaved = new Map();
-
-// Forget the new tags before another person logs in.
-export const clearTags = () => unsaved.clear();
-askBeforeLeaving(() => unsaved.size > 0);
+const unsaved = unsavedChanges(); // new tags
 
 // `problem` is the element that shows why the history could not be loaded.
 export function Side({ id, may, memory, history, problem }) {
