@@ -49,15 +49,25 @@ test("a memory that another client has changed gets its new fields, and others s
 for (const [before, newest, isWhole, hasMore, known, all, count] of [
   ["abcdef", "abdxef", true, false, "abdef", "abdxef", 1],
   ["abcdef", "abcdefx", true, false, "abcdef", "abcdefx", 1], // the oldest of all
-  ["abcdef", "abcdefx", true, true, "abcdef", "abcdef", 0], // x is on the next page
+  ["abcdef", "abcdefx", false, true, "abcdef", "abcdef", 0], // x is on the next page
+  ["abcdef", "abcdefx", true, true, "abcdefx", "abcdefx", 0], // x would be the next page
+  ["abcdef", "abx", true, true, "abx", "abx", 0],
   ["abcdef", "xacdefyz", false, true, "acdef", "xacdef", 1],
   ["abcdef", "abc", true, true, "abc", "abc", 0],
   ["abcdef", "xyabc", true, true, "abc", "xyabc", 2],
-  ["abc", "xy", true, true, "", "xy", 2],
+  ["abc", "xy", true, true, "xy", "xy", 0],
+  ["abc", "xy", true, false, "", "xy", 2],
+  ["abc", "", true, true, "", "", 0],
 ]) {
   test(`"${before}"${hasMore ? " and more" : ""} becomes "${all}" like the pages "${newest}"`, () => {
     const result = compare(items(before), { items: items(newest), isWhole, hasMore });
     const [inKnown, inAll] = [result.known, result.all].map((list) => list.map(({ id }) => id).join(""));
     assert.deepEqual([inKnown, inAll, result.count], [known, all, count]);
+  });
+}
+
+for (const [newest, isWhole, isGap] of [["xyzbc", false, false], ["xyz", false, true], ["xyz", true, false]]) {
+  test(`the pages "${newest}"${isWhole ? " of the whole list" : ""} ${isGap ? "may leave a" : "leave no"} gap`, () => {
+    assert.equal(compare(items("abc"), { items: items(newest), isWhole, hasMore: true }).isGap, isGap);
   });
 }

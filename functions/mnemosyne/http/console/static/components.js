@@ -233,7 +233,7 @@ export function useAnswer(input, ask, waitMs) {
 //   start   loads the first page, or restores the list if the person has gone back
 //   more    loads the next page
 //   reload  loads the first page again
-//   change  replaces the items by the result of a function of the items
+//   change  replaces the items by the result of a function of the items; with `isEnd`, the list has no further page
 // A reload or change is ignored if the address has changed since it began.
 export function usePages(name, loadPage) {
   const latest = useRef({ items: [], next: undefined, key: "" }); // `next` is "" after the last page
@@ -261,9 +261,9 @@ export function usePages(name, loadPage) {
     const saved = savedList(`${location.href} ${name}`);
     return saved ? show(saved) : load();
   };
-  const change = (update) => {
+  const change = (update, isEnd = false) => {
     if (latest.current.key !== list.key) return;
-    show({ ...latest.current, items: update(latest.current.items) });
+    show({ ...latest.current, items: update(latest.current.items), ...(isEnd && { next: "" }) });
     saveList(list.key, latest.current);
   };
   const reload = async () => { if (list.key === `${location.href} ${name}`) await load(); };

@@ -187,25 +187,29 @@ export function mergeNewest(before, newest, isWhole) {
 //   hasMore  whether the list has had further memories below the loaded ones
 // The result has the loaded memories with the changes of other clients (`known`), the same list with new memories among
 // them (`all`), and the number of new memories (`count`). Memories below the loaded ones are loaded with the next page.
+// But if the pages are the whole list, `known` ends with these memories. If the pages have none of the loaded memories,
+// further new memories may follow the pages (`isGap`).
 export function compare(before, { items, isWhole, hasMore }) {
   const ids = new Set(before.map(({ id }) => id));
   const isKnown = ({ id }) => ids.has(id);
-  const isEnd = isWhole && !hasMore;
-  const last = items.findLastIndex(isKnown);
-  const newest = isEnd || last < 0 ? items : items.slice(0, last + 1);
-  const known = mergeNewest(before, items.filter(isKnown), isWhole);
-  return { known, all: mergeNewest(known, newest, isEnd), count: newest.length - newest.filter(isKnown).length };
+  const place = items.findLastIndex(isKnown) + 1;
+  const isGap = !place && !isWhole;
+  const below = isWhole && hasMore ? items.slice(place) : [];
+  const newest = isGap || (isWhole && !hasMore) ? items : items.slice(0, place);
+  const known = [...mergeNewest(before, items.filter(isKnown), isWhole), ...below];
+  const count = newest.length - newest.filter(isKnown).length;
+  return { known, all: mergeNewest(known, [...newest, ...below], isWhole), count, isGap };
 }
 
 // Look for changes by other tabs and clients. Changed and deleted memories are updated at once. New memories are
 // inserted if the top of the list is in view. Otherwise a button announces their number.
 function useFresh(pages, load) {
   const [fresh, setFresh] = useState({ newest: null, count: 0 }); // the newest pages, if they have new memories
-  const insert = ({ newest, count }) => {
+  const insert = (newest) => {
     setFresh({ newest: null, count: 0 });
     tellChange();
-    if (count >= LIMIT) return pages.reload(); // there may be more new memories than the pages have
-    return pages.change((before) => compare(before, newest).all);
+    const { isGap } = compare(pages.items, newest);
+    return isGap ? pages.reload() : pages.change((before) => compare(before, newest).all, newest.isWhole);
   };
   usePoll(async () => {
     if (!pages.isLoaded || pages.busy) return false;
@@ -215,19 +219,21 @@ function useFresh(pages, load) {
     if (changes.get() !== change || isWriting()) return true; // the pages may be older than a change in this tab
     const newest = { items, isWhole: !next, hasMore };
     const { known, count } = compare(pages.items, newest);
-    const isSame = known.length === pages.items.length && known.every((item, index) => item === pages.items[index]);
-    if (count && scrollY < TOP_PX) insert({ newest, count });
+    const isEnd = newest.isWhole && hasMore;
+    const isSame = !isEnd && known.length === pages.items.length
+      && known.every((item, index) => item === pages.items[index]);
+    if (count && scrollY < TOP_PX) insert(newest);
     else {
       setFresh({ newest, count });
       if (!isSame) {
-        pages.change((before) => compare(before, newest).known);
+        pages.change((before) => compare(before, newest).known, newest.isWhole);
         tellChange();
       }
     }
     return !isSame || count !== fresh.count;
   });
   const show = () => {
-    insert(fresh);
+    insert(fresh.newest);
     scrollTo(0, 0);
   };
   return { count: fresh.count, show };
