@@ -175,6 +175,17 @@ def test_the_memory_that_the_text_replaces_is_named_while_the_text_is_similar_to
     assert add.driver.find_element(By.CSS_SELECTOR, ".note [aria-pressed]").get_attribute("aria-pressed") == "false"
 
 
+@pytest.mark.parametrize(("path", "field"), [("/add", "content"), ("/connect", "first")])
+def test_a_text_of_spaces_is_refused_with_a_reason(site: str, browser: Chromium, path: str, field: str) -> None:
+    browser.open(f"{site}{path}")
+    for text in ("", "  \n"):
+        find(browser, f"#{field}").send_keys(text, Keys.CONTROL, Keys.ENTER)
+        message = browser.driver.execute_script("return document.activeElement.validationMessage")
+        assert (message == "Write a text.") == bool(text) and message
+    find(browser, f"#{field}").send_keys("Tea.")
+    assert find(browser, f"#{field}").get_property("validationMessage") == ""
+
+
 def test_a_text_is_written_in_the_direction_of_its_language(add: Chromium) -> None:
     direction = "return getComputedStyle(document.querySelector('#content')).direction"
     assert add.driver.execute_script(direction) == "ltr"

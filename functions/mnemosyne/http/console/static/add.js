@@ -2,7 +2,7 @@
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { useParts } from "./add_parts.js";
 import { forgetLists, go, goBack, markRead } from "./address.js";
-import { Button, Heading, Icon, Note, Problem, State, Time, useAnswer, useChange } from "./components.js";
+import { Button, Heading, Icon, Note, Problem, State, Time, useAnswer, useChange, useRequired } from "./components.js";
 import { deleteLater } from "./deletions.js";
 import { useDrops } from "./drops.js";
 import { useKeys } from "./keys.js";
@@ -100,9 +100,10 @@ export function Add({ address, may }) {
   });
   const submit = (event) => {
     event.preventDefault();
-    if (!isBusy && field.current.reportValidity() && form.content.trim()) storing.run();
+    if (!isBusy && field.current.reportValidity()) storing.run();
   };
   useKeys({ "Ctrl+Enter": submit, Escape: goBack });
+  useRequired(field, form.content);
   useEffect(() => field.current.focus(), []);
   return html`<div class="page-head"><${Heading}>Add a memory</></div>
     <div class="with-side"><form class="stack" onSubmit=${submit}>

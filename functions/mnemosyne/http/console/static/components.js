@@ -176,6 +176,10 @@ export function Dialog({ title, onClose, children, action = null, change = null 
       <${Button} onClick=${onClose}>${change?.busy ? "Close" : "Cancel"}</>${action}</div>`}</dialog>`;
 }
 
+// Let the browser refuse a text of spaces in a required field, as it refuses an empty text.
+export const useRequired = (field, text) =>
+  useLayoutEffect(() => field.current.setCustomValidity(text && !text.trim() ? "Write a text." : ""), [text]);
+
 // Run a function from a component, and keep the state of the run. If a run begins before the last one has ended, the
 // earlier result is ignored. `onLost` is called with an error that the component cannot show, because a later run has
 // begun or the component is gone.

@@ -1,8 +1,8 @@
 // The page Connect a client, and the first steps that an empty list shows: connect a client, write a memory, import
 // notes.
-import { html, useState } from "./vendor/htm-preact.js";
+import { html, useRef, useState } from "./vendor/htm-preact.js";
 import { go } from "./address.js";
-import { Button, Heading, Icon, Problem, useChange } from "./components.js";
+import { Button, Heading, Icon, Problem, useChange, useRequired } from "./components.js";
 import { copy } from "./copy.js";
 import { isComposed } from "./keys.js";
 import { call } from "./mcp.js";
@@ -83,6 +83,8 @@ export function checkStored({ status, error }) {
 
 function First() {
   const [text, setText] = useState("");
+  const field = useRef(null);
+  useRequired(field, text);
   const storing = useChange("Add", async () => {
     const { href } = location;
     checkStored(await call("ingest_memory", { content: text, wait: 5 }));
@@ -91,14 +93,15 @@ function First() {
   });
   const submit = (event) => {
     event.preventDefault();
-    if (!storing.busy && text.trim()) storing.run();
+    if (!storing.busy && field.current.reportValidity()) storing.run();
   };
   const onKeyDown = (event) =>
     event.key === "Enter" && (event.ctrlKey || event.metaKey) && !isComposed(event) && submit(event);
   return html`<div class="stack"><h2>Or write the first one</h2><form class="stack" onSubmit=${submit}>
     <label class="sr" for="first">What should be remembered?</label>
-    <textarea class="input" id="first" rows="2" dir="auto" required placeholder="I take my tea without milk."
-      value=${text} onInput=${(event) => setText(event.target.value)} onKeyDown=${onKeyDown}></textarea>
+    <textarea class="input" id="first" rows="2" dir="auto" required ref=${field}
+      placeholder="I take my tea without milk." value=${text}
+      onInput=${(event) => setText(event.target.value)} onKeyDown=${onKeyDown}></textarea>
     <div class="btns"><${Button} class="btn main" type="submit" busy=${storing.busy}>Add</>
       <span class="help wide"><kbd>Ctrl</kbd><kbd>Enter</kbd></span></div><${Problem}
         error=${storing.error} /></form></div>`;
