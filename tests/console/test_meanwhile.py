@@ -80,7 +80,12 @@ def test_going_back_to_a_stored_correction_does_not_correct_again(
     id_ = system.remember("The saucer is blue.")
     browser.open(f"{site}/add?replaces={id_}")
     shows(browser, "It replaces")
+    button = find(browser, "button[type=submit]")
+    place = button.rect["y"]
+    assert find(browser, ".note").rect["y"] < place, "the note is above the button"
     type_into(browser, "content", "The saucer was always green.")
+    shows(browser, "Similar memory")
+    assert button.rect["y"] == place, "the note about the similar memory does not move the button"
     press(browser, "Add")
     _is_stored(browser)
     follow(browser, "Open")

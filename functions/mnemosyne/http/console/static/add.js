@@ -88,6 +88,7 @@ export function Add({ address, may }) {
   const { parts, question, onPaste, close } = useParts({ form, change, draft, may, field });
   const [isOver, setIsOver] = useState(false);
   const similar = useSimilar(form, may);
+  const [replaced] = useState(form.replaces);
   useDrops({ onOver: setIsOver, onTaken: tellImport, isOn: mayImport(may) });
   const isBusy = useValue(pending) !== null;
   const storing = useChange("Add", async () => {
@@ -114,13 +115,14 @@ export function Add({ address, may }) {
           onInput=${(event) => change({ content: event.target.value })}></textarea></div>
       ${question}
       <${Labels} ...${{ form, change, may }} />
+      ${!parts && replaced && form.replaces === replaced && html`<${Replaces} ...${{ form, change }} />`}
       <${Problem} error=${storing.error} />
       <div class="btns"><${Button} class="btn main" type="submit" busy=${isBusy}>${parts
           ? `Add ${countMemories(parts.length)}` : "Add"}</>
         <span class="help wide"><kbd>Ctrl</kbd><kbd>Enter</kbd></span><span class="grow"></span>
         <span class="help num">
           ${number(characters(form.content))} of ${number(MOST_CHARACTERS)} characters</span></div>
-      ${!parts && html`<${Known} ...${{ similar, form, change, may }} />`}</form>
+      ${!parts && html`<${Known} ...${{ similar, replaced, form, change, may }} />`}</form>
     <${Additions} may=${may} /></div>`;
 }
 
@@ -154,16 +156,17 @@ function startForm({ searchParams }) {
   draft.set({ ...(before ?? EMPTY), ...(content && { content, replaces: "" }), ...(replaces && { replaces }) });
 }
 
+const Replaces = ({ form, change }) => html`<${Note} kind="info" icon="swap"><p>It replaces <a
+  href=${`/memories/${form.replaces}`}>this memory</a>. <button class="link" type="button"
+    onClick=${() => change({ replaces: "" })}>Keep both</button></p></>`;
+
 // The note appears a moment after the person has stopped typing. It is below the button Add. Above the button, it would
-// move the button just before a click.
-function Known({ similar: { done: similar, error }, form, change, may }) {
+// move the button just before a click. `replaced` is the memory whose note is above the button from the start.
+function Known({ similar: { done: similar, error }, replaced, form, change, may }) {
   const memory = similar?.same ?? similar?.similar[0];
   const isReplaced = memory?.id === form.replaces;
-  // Show the memory that the new text will replace. The similar memory below may be a different one.
-  return html`${form.replaces && !isReplaced && html`<${Note} kind="info" icon="swap"><p>It replaces <a
-      href=${`/memories/${form.replaces}`}>
-      this memory</a>. <button class="link" type="button"
-        onClick=${() => change({ replaces: "" })}>Keep both</button></p></>`}
+  const isOther = form.replaces && !isReplaced && form.replaces !== replaced; // the new text replaces another memory
+  return html`${isOther && html`<${Replaces} ...${{ form, change }} />`}
     ${error && html`<p class="help" role="status">The page cannot say whether this is stored: ${error.message}</p>`}
     ${memory && html`<${Similar} isSame=${Boolean(similar.same)} ...${{ memory, isReplaced, change, may }} />`}`;
 }
