@@ -7,12 +7,24 @@ from selenium.webdriver.common.keys import Keys
 from tests.chromium import Chromium
 from tests.console.person import find, focused, keys, press, wait_for_titles
 from tests.console.server import ConsoleServer
+from tests.console.timers import end_message, keep_messages
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
 FOCUS = "return document.activeElement.ariaLabel ?? document.activeElement.textContent.trim()"
+
+# Shows a message with a button at the foot of the page.
+SHOW_MESSAGE = """
+const [text, done] = arguments;
+const { src } = document.querySelector("script[src*='app.js']");
+window.end = null;
+import(src.replace("app.js", "toast.js")).then(({ showToast }) => {
+  showToast(text, { onAction: () => {} });
+  requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(() => done(Boolean(window.end)))));
+});
+"""
 
 
 def _wait_for_focus(browser: Chromium, label: str) -> None:
@@ -191,3 +203,17 @@ def test_a_row_beside_one_that_another_client_has_deleted_gets_the_focus_and_is_
     find(browser, f"[data-id='{ids[1]}']")
     keys(browser, "z")
     system.delete(ids[:2])
+
+
+def test_a_message_that_replaces_one_with_the_focus_waits_while_it_has_the_focus(site: str, browser: Chromium) -> None:
+    browser.open(f"{site}/")
+    find(browser, "main .row-link")
+    keep_messages(browser)
+    browser.driver.execute_async_script(SHOW_MESSAGE, "The first message")
+    wait_until(lambda: bool(browser.driver.execute_script("return Boolean(window.end)")), "the timer has begun")
+    browser.driver.execute_script("document.querySelector('.toast button').focus()")
+    assert browser.driver.execute_async_script(SHOW_MESSAGE, "The second message") is False
+    assert browser.shows("The second message")
+    browser.driver.execute_script("document.activeElement.blur()")
+    end_message(browser)
+    wait_until(lambda: not browser.shows("The second message"), "the message has ended")

@@ -34,7 +34,7 @@ export function Toast() {
   const left = useRef(0); // remaining milliseconds
   useEffect(() => {
     left.current = SECONDS * 1000;
-    setIsHeld(false);
+    setIsHeld((before) => before && Boolean(toast?.onAction)); // the button may have kept the focus
   }, [toast]);
   useEffect(() => {
     if (!toast || isHeld) return undefined;
