@@ -11,7 +11,7 @@ import { call, client } from "./mcp.js";
 import { useValue } from "./observable.js";
 import { loadAgain, usePoll } from "./poll.js";
 import { isGivenUp, Requests } from "./requests.js";
-import { bulkBar } from "./shell.js";
+import { useBar } from "./shell.js";
 import { quantity, number } from "./text.js";
 import { showToast } from "./toast.js";
 
@@ -121,12 +121,10 @@ function usePicks({ requests, may, redriving, onChanged }) {
   };
   const [mayRetry, mayDelete] = [redriving.mayRedrive, may.has("drop_dead_letters")];
   useKeys({ Escape: () => (picks.size ? clear() : false) });
-  const bar = selection.length > 0 && html`<${Bar} name="Actions on the picked requests" count=${selection.length}
+  useBar(selection.length > 0 && html`<${Bar} name="Actions on the picked requests" count=${selection.length}
     onClear=${clear}>
     ${mayRetry && html`<${BarAction} icon="retry" name="Retry" onClick=${retry} />`}
-    ${mayDelete && html`<${BarAction} icon="trash" name="Delete …" onClick=${() => setIsAsking(true)} />`}</>`;
-  useEffect(() => bulkBar.set(bar || null));
-  useEffect(() => () => bulkBar.set(null), []);
+    ${mayDelete && html`<${BarAction} icon="trash" name="Delete …" onClick=${() => setIsAsking(true)} />`}</>`);
   const onDeleted = () => {
     clear();
     onChanged();

@@ -1,10 +1,10 @@
 // A list in which j and k move the focus and x picks a row.
-import { html, useEffect, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { html, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { BulkBar, TagDialog } from "./bulk.js";
 import { deleteLater } from "./deletions.js";
 import { isRestored } from "./focus.js";
 import { useKeys } from "./keys.js";
-import { bulkBar } from "./shell.js";
+import { useBar } from "./shell.js";
 
 const rowsOf = (list) => [...list.querySelectorAll("[data-id]")];
 
@@ -73,12 +73,6 @@ function useFocusAfterDeletion(list, place, count) {
     isDeletion.current = false;
   }, [count]);
   return isDeletion;
-}
-
-// Show a bar at the foot of the page, unless it is false.
-function useBar(bar) {
-  useEffect(() => bulkBar.set(bar || null));
-  useEffect(() => () => bulkBar.set(null), []);
 }
 
 // Let a person move through a list and pick rows, with keys or the mouse, to tag or delete the picked memories. `items`

@@ -11,8 +11,14 @@ import { hasSingleKeys, setSingleKeys, setTheme, theme, THEME_NAMES, themeAfter 
 import { Toast } from "./toast.js";
 import { ImportProgress } from "./import_progress.js";
 
-// The bar of actions on picked memories, above the message; null if no memory is picked.
-export const bulkBar = observable(null);
+// The bar of actions on picked items, above the message; null if nothing is picked.
+const bulkBar = observable(null);
+
+// Show a bar of actions, unless it is false.
+export function useBar(bar) {
+  useEffect(() => bulkBar.set(bar || null));
+  useEffect(() => () => bulkBar.set(null), []);
+}
 
 const MOST_PAUSE = 30;
 const FAILURE_SECONDS = 60;

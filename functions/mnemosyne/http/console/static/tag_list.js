@@ -8,7 +8,7 @@ import {
 import { dayName } from "./dates.js";
 import { call, client } from "./mcp.js";
 import { useValue } from "./observable.js";
-import { bulkBar } from "./shell.js";
+import { useBar } from "./shell.js";
 import { tagAddress } from "./tags.js";
 import { memories as countMemories, number } from "./text.js";
 import { showToast } from "./toast.js";
@@ -75,15 +75,11 @@ export function TagList({ may }) {
 }
 
 // The bar of actions on picked tags.
-function usePicksBar(picks, { clear, merge }) {
-  useEffect(() => {
-    bulkBar.set(picks.length ? html`<div class="bulk" role="group" aria-label="Actions on the picked tags">
-      <span class="count">${pickedText(picks.length)}</span>
-      ${picks.length > 1 && html`<button onClick=${merge}>Merge …</button>`}
-      <button onClick=${clear}>Pick none</button></div>` : null);
-  });
-  useEffect(() => () => bulkBar.set(null), []);
-}
+const usePicksBar = (picks, { clear, merge }) =>
+  useBar(picks.length > 0 && html`<div class="bulk" role="group" aria-label="Actions on the picked tags">
+    <span class="count">${pickedText(picks.length)}</span>
+    ${picks.length > 1 && html`<button onClick=${merge}>Merge …</button>`}
+    <button onClick=${clear}>Pick none</button></div>`);
 
 function Table({ tags, picks, toggle, mayChange, setOpen }) {
   return html`<div class="panel flush"><table class="table tagtable"><thead><tr>
