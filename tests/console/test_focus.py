@@ -1,5 +1,7 @@
 """The focus of the keyboard after actions that remove the focused element."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -145,15 +147,14 @@ def test_a_closed_dialog_does_not_return_the_focus_to_a_field_that_was_left(site
 
 def _store_nuts(system: ConsoleServer, count: int) -> list[str]:
     """Store memories with the tag `nuts`, and return their ids, the latest first."""
-    memories = (
-        {
-            "content": f"TITLE: Nut {n}\nThe nut {n}.",
-            "tags": ["nuts"],
-            "timestamp": f"2024-07-{n % 28 + 1:02}T{n // 28:02}:00:00Z",
-        }
-        for n in range(count)
+    start = datetime(2024, 7, 1, tzinfo=UTC)
+    ids = system.remember_all(
+        *(
+            {"content": f"Nut {n}.", "tags": ["nuts"], "timestamp": (start + timedelta(hours=n)).isoformat()}
+            for n in range(count)
+        )
     )
-    return system.remember_all(*sorted(memories, key=lambda memory: memory["timestamp"]))[::-1]
+    return ids[::-1]
 
 
 def _wait_for_row(browser: Chromium, id_: str) -> None:
