@@ -120,13 +120,15 @@ def test_a_choice_in_a_menu_leaves_the_focus_on_its_button(system: DevServer, si
 
 def test_the_focus_returns_from_the_bar_of_picked_memories_to_the_row(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/?tags=tea")
-    find(browser, ".row-link")
+    title = find(browser, ".row-link").text[:10]
     keys(browser, "j", "x")
+    wait_until(lambda: focused(browser).startswith(title), "the first row has the focus")
     row = focused(browser)
     find(browser, ".bulk [aria-label='Pick none']").send_keys(Keys.ENTER)
     wait_until(lambda: focused(browser) == row, "the row has the focus")
     keys(browser, "x")
     find(browser, "//div[@class='bulk']/button[normalize-space()='Tag']").send_keys(Keys.ENTER)
+    wait_until(lambda: browser.driver.switch_to.active_element.tag_name == "input", "the field for tags has the focus")
     keys(browser, "tea", Keys.ENTER)
     find(browser, "dialog .main").send_keys(Keys.ENTER)
     wait_until(lambda: browser.shows("Tags of 1 memory changed."), "the tag is added")
