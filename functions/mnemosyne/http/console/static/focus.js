@@ -53,7 +53,8 @@ function focusNear({ parents, before }) {
 // sends this event just before it removes an element.
 function onFocusOut({ target, relatedTarget }) {
   if (!relatedTarget) setTimeout(() => {
-    if (target === last.element && target.isConnected && document.activeElement === document.body) last.element = null;
+    const isLeft = target === last.element && !last.floating && target.isConnected;
+    if (isLeft && document.activeElement === document.body) last.element = null;
   });
 }
 
