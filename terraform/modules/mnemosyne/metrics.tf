@@ -27,7 +27,7 @@ locals {
     cause   = { extractor = "EXTRACT(jsonPayload.cause)", description = "Cause of a fault, without ids." }
     # Only these three reasons become values of the label. All other reasons are sentences, and there are too many
     # different sentences for a label.
-    reason = { extractor = "REGEXP_EXTRACT(jsonPayload.reason, \"^(rate|concurrency|database)$\")", description = "Limit that refused a call of audit." }
+    reason = { extractor = "REGEXP_EXTRACT(jsonPayload.reason, \"^(rate|concurrency|database)$\")", description = "The limit by which a call was refused, from the field reason of the event audit." }
   }
 
   # Each of these metrics is the distribution of a number in a log event: of the field `field` of the event `event`. The
