@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from click.testing import CliRunner, Result
 
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.change_feed import ChangeFeeds
@@ -16,6 +17,7 @@ from mnemosyne.adapters.database.connections import Connection, connection_facto
 from mnemosyne.adapters.database.oauth import find_valid_grant
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
+from mnemosyne.cli.main import cli
 from mnemosyne.domain.change_feed import ChangeFeed
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.oauth import PeopleRule
@@ -33,6 +35,14 @@ END $$;
 CREATE TRIGGER fail AFTER {change} ON memories REFERENCING {rows} TABLE AS {rows}s
     FOR EACH STATEMENT EXECUTE FUNCTION fail()
 """
+
+
+@pytest.fixture
+def command(cluster: postgres.EmbeddedPostgres, shared_database: SharedDatabase) -> Callable[..., Result]:
+    """Function that runs `mnemosyne` with the given arguments, as the database user who owns the schema."""
+    url = cluster.url(postgres.OWNER, shared_database.name)
+    environment = {"MNEMOSYNE_DATABASE_URL": url, "MNEMOSYNE_TOPIC": "file:///nowhere"}
+    return lambda *arguments: CliRunner().invoke(cli, arguments, env=environment)
 
 
 @pytest.fixture(scope="module")

@@ -6,15 +6,13 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from mnemosyne.adapters.database.owner_store import Holds
 from mnemosyne.adapters.database.retention import Retention
 from mnemosyne.app.operations.holds import ListHolds, PlaceHold, ReleaseHold, SuspendExpiry
 from mnemosyne.app.operations.retention import ApplyRetention
 from mnemosyne.app.operator import OwnerStores
-from mnemosyne.cli.local import postgres
-from mnemosyne.cli.main import cli
 from mnemosyne.cli.system import LocalSystem, pages
 from mnemosyne.domain.forgetting import Selection
 from mnemosyne.domain.memory import Deletion, ExternalId, IngestState, IngestStatus
@@ -308,14 +306,6 @@ def test_a_newer_version_of_a_held_record_does_not_change_the_held_tags(services
     assert (outcome.state, "a legal hold keeps" in (outcome.note or "")) == (IngestState.DUPLICATE, True)
     (memory,) = list_memories(services.memories)
     assert memory.tags == ("case 7",)
-
-
-@pytest.fixture
-def command(cluster: postgres.EmbeddedPostgres, shared_database: SharedDatabase) -> Callable[..., Result]:
-    """Function that runs `mnemosyne` with the given arguments, as the database user who owns the schema."""
-    url = cluster.url(postgres.OWNER, shared_database.name)
-    environment = {"MNEMOSYNE_DATABASE_URL": url, "MNEMOSYNE_TOPIC": "file:///nowhere"}
-    return lambda *arguments: CliRunner().invoke(cli, arguments, env=environment)
 
 
 def test_a_dry_run_of_a_held_memory_does_not_promise_a_forgetting(

@@ -6,14 +6,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from mnemosyne.adapters.database.audit_trail import AuditTrail
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.app.operations import read_operation
 from mnemosyne.app.operator import OwnerStores
-from mnemosyne.cli.local import postgres
-from mnemosyne.cli.main import cli
 from mnemosyne.cli.system import LocalSystem
 from mnemosyne.domain.forgetting import Selection
 from mnemosyne.errors import NotFound, Unavailable
@@ -99,14 +97,6 @@ def test_two_people_who_set_one_lifetime_each_at_the_same_time_set_both(
     answer = system.run(read_operation("retention_set", {"namespace": "ns", "default": 2 * 86_400}))
     assert (answer["default"], answer["maximum"]) == (2 * 86_400, 5 * 86_400)
     assert retention.lifetimes("ns") == (2 * 86_400, 5 * 86_400)
-
-
-@pytest.fixture
-def command(cluster: postgres.EmbeddedPostgres, shared_database: SharedDatabase) -> Callable[..., Result]:
-    """Function that runs `mnemosyne` with the given arguments, as the database user who owns the schema."""
-    url = cluster.url(postgres.OWNER, shared_database.name)
-    environment = {"MNEMOSYNE_DATABASE_URL": url, "MNEMOSYNE_TOPIC": "file:///nowhere"}
-    return lambda *arguments: CliRunner().invoke(cli, arguments, env=environment)
 
 
 def test_an_interrupted_removal_of_lifetimes_is_completed_by_the_same_command(

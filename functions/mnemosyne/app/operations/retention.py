@@ -38,13 +38,16 @@ class PreviewRetention(Operation, action="retention_preview"):
             raise ValueError("give default, maximum or both")
         return self
 
-    def run(self, operator: SystemOperator) -> dict[str, Any]:
-        return {"expired": operator.retention.count_expired(self.namespace, *self._new_lifetimes(operator))}
+    @property
+    def _given(self) -> dict[str, int | None]:
+        """The lifetimes to set, by name. A value of None removes a lifetime."""
+        given = {"default": self.default, "maximum": self.maximum}
+        return {name: None if new == "none" else new for name, new in given.items() if new is not None}
 
-    def _new_lifetimes(self, operator: SystemOperator) -> list[int | None]:
-        """Return the default and the maximum lifetime of the namespace's memories after the change."""
-        pairs = zip((self.default, self.maximum), operator.retention.lifetimes(self.namespace), strict=True)
-        return [current if new is None else None if new == "none" else new for new, current in pairs]
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
+        default, maximum = operator.retention.lifetimes(self.namespace)
+        lifetimes = {"default": default, "maximum": maximum} | self._given
+        return {"expired": operator.retention.count_expired(self.namespace, **lifetimes)}
 
     def audit_fields(self, answer: dict[str, Any]) -> dict[str, Any]:
         return self.model_dump()
@@ -57,9 +60,7 @@ class SetRetention(PreviewRetention, action="retention_set", changes_as_owner=Tr
     """
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        given = {"default": self.default, "maximum": self.maximum}
-        lifetimes = {name: None if new == "none" else new for name, new in given.items() if new is not None}
-        return {"namespace": self.namespace, **operator.retention.set(self.namespace, lifetimes)}
+        return {"namespace": self.namespace, **operator.retention.set(self.namespace, self._given)}
 
     def audit_fields(self, answer: dict[str, Any]) -> dict[str, Any]:
         return {name: "none" if value is None else value for name, value in answer.items()}

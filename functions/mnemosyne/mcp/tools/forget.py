@@ -107,9 +107,10 @@ def _split_token(arguments: ForgetArguments, now: datetime) -> tuple[str | None,
     `time_expr` contains the window of that call, and the next pages and the confirmation use this window.
     """
     window = arguments.window(now)
-    token, *ends = cursors.unquote(arguments.token or "").split(" ")
+    given = arguments.token and cursors.unquote(arguments.token)
+    token, *ends = (given or "").split(" ")
     if arguments.time_expr is None or len(ends) != 2:
-        return arguments.token and cursors.unquote(arguments.token), window
+        return given, window
     return token, bounds(*(None if end == _OPEN else end for end in ends))
 
 
