@@ -1,39 +1,33 @@
 """Commands that ask before they delete something."""
 
-from contextlib import nullcontext
-from types import SimpleNamespace
 from typing import Any
 
-import click
 import pytest
-from click.testing import CliRunner
 
 from mnemosyne.app.operations.operation import Operation
-from mnemosyne.cli import dead_letters, forget, retention
+from tests.unit.cli.conftest import UseSystem, invoke
 
 
 @pytest.mark.parametrize(
-    ("module", "command", "arguments", "otherwise"),
+    ("command", "otherwise"),
     [
-        (forget, forget.forget, ["--tag", "crew"], "give --yes, or --confirm with the token of --dry-run"),
-        (dead_letters, dead_letters.drop, ["--all"], "give --yes"),
-        (retention, retention.set_, ["--default", "9d"], "give --yes"),
+        ("forget --tag crew", "give --yes, or --confirm with the token of --dry-run"),
+        ("dead-letters drop --all", "give --yes"),
+        ("retention set --default 9d", "give --yes"),
     ],
 )
 def test_a_question_without_an_answer_names_the_option_that_replaces_it(
-    monkeypatch: pytest.MonkeyPatch, module: Any, command: click.Command, arguments: list[str], otherwise: str
+    use_system: UseSystem, command: str, otherwise: str
 ) -> None:
-    answer = {"expired": 1, "token": "t", "memories": 1, "holds": [], "page": [], "message_ids": ["7"]}
-    operations: list[str] = []
+    operations: list[Operation] = []
 
     def run(operation: Operation) -> dict[str, Any]:
-        operations.append(type(operation).__name__)
-        return answer
+        operations.append(operation)
+        return {"expired": 1, "token": "t", "memories": 1, "holds": [], "page": [], "message_ids": ["7"]}
 
-    for name in ("owners_system", "memory_system"):
-        monkeypatch.setattr(module, name, lambda **_: nullcontext(SimpleNamespace(run=run)), raising=False)
-    no_answer = CliRunner().invoke(command, [*arguments, "--project", "ours"], input="")
+    use_system(run)
+    no_answer = invoke(f"{command} --project ours", answer="")
     assert str(no_answer.exception) == f"standard input has no answer, so nothing was changed: {otherwise}"
-    refused = CliRunner().invoke(command, [*arguments, "--project", "ours"], input="n\n")
+    refused = invoke(f"{command} --project ours", answer="n\n")
     assert (refused.exit_code, "Aborted!" in refused.output) == (1, True)
     assert len(operations) == 2  # only the two previews, and no deletion

@@ -6,22 +6,23 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import click
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from mnemosyne.app.operations.dead_letters import RedriveDeadLetters
 from mnemosyne.app.operations.export import LINES, ExportMemories, RestoreLines
 from mnemosyne.app.operations.forgetting import IssueReceipt
+from mnemosyne.app.operations.holds import SuspendExpiry
 from mnemosyne.app.operations.operation import Operation
 from mnemosyne.app.operations.retention import ApplyRetention
 from mnemosyne.app.operations.system import FillMove, Migrate, ShowSchema
-from mnemosyne.cli import export, forget, holds, import_, migrate, redrive, reembed, remember, restore, retention
+from mnemosyne.cli import import_, redrive, remember, restore
 from mnemosyne.cli.system import SLICE
 from mnemosyne.errors import Conflict, InvalidRequest, NotFound, Unavailable
+from tests.unit.cli.conftest import UseSystem, invoke
 
 ID = "0192f3a4-643f-7f9f-8bdd-01b104fff04f"
-PROJECT = ("--project", "ours")
+PROJECT = "--project ours"
 AWAY = Unavailable("the database is not available")
 
 
@@ -39,14 +40,6 @@ class FakeSystem:
         return self._answer
 
 
-def _invoke(
-    monkeypatch: pytest.MonkeyPatch, module: Any, command: click.Command, arguments: list[str], system: FakeSystem
-) -> Result:
-    for name in ("owners_system", "memory_system"):
-        monkeypatch.setattr(module, name, lambda **_: nullcontext(system), raising=False)
-    return CliRunner().invoke(command, [*arguments, *PROJECT])
-
-
 def _remember(monkeypatch: pytest.MonkeyPatch, answers: dict[str, Any]) -> Result:
     def call(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         if isinstance(answer := answers[tool], BaseException):
@@ -55,7 +48,7 @@ def _remember(monkeypatch: pytest.MonkeyPatch, answers: dict[str, Any]) -> Resul
 
     client = SimpleNamespace(call=call)
     monkeypatch.setattr(remember, "tool_client", lambda *_, **__: nullcontext(client))
-    return CliRunner().invoke(remember.remember, ["tea", "--url", "http://127.0.0.1:9/mcp"])
+    return invoke("remember tea --url http://127.0.0.1:9/mcp")
 
 
 def test_a_queued_memory_with_an_unreadable_state_does_not_fail_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,69 +65,52 @@ def test_an_interrupted_remember_says_that_the_memory_may_be_stored(monkeypatch:
     assert "the memory may be stored. Run the same command again, which stores nothing twice." in result.stderr
 
 
-def test_migrations_that_cannot_be_listed_do_not_fail_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    system = FakeSystem(AWAY, ShowSchema)
-    result = _invoke(monkeypatch, migrate, migrate.migrate, [], system)
+def test_migrations_that_cannot_be_listed_do_not_fail_the_command(use_system: UseSystem) -> None:
+    system = FakeSystem(AWAY, ShowSchema, applied=["0001 memories"])
+    use_system(system.run)
+    result = invoke(f"migrate {PROJECT}")
     assert (result.exit_code, system.operations) == (0, [Migrate, ShowSchema])
     assert "The migrations are applied, but cannot be listed now" in result.stderr
-    assert _invoke(monkeypatch, migrate, migrate.migrate, ["--status"], system).exception is AWAY
-
-
-def test_applied_migrations_that_cannot_be_listed_are_named_in_json(monkeypatch: pytest.MonkeyPatch) -> None:
-    system = FakeSystem(AWAY, ShowSchema, applied=["0001 memories"])
-    result = _invoke(monkeypatch, migrate, migrate.migrate, ["--json"], system)
-    assert (result.exit_code, json.loads(result.stdout)) == (0, {"applied": ["0001 memories"]})
-    assert "cannot be listed now" in result.stderr
+    assert invoke(f"migrate --status {PROJECT}").exception is AWAY
+    as_json = invoke(f"migrate --json {PROJECT}")
+    assert (as_json.exit_code, json.loads(as_json.stdout)) == (0, {"applied": ["0001 memories"]})
 
 
 @pytest.mark.parametrize("fault", [AWAY, KeyboardInterrupt()])
 @pytest.mark.parametrize(
-    ("module", "command", "arguments", "stops_at", "note"),
+    ("command", "stops_at", "note"),
     [
-        (retention, retention.set_, ["--default", "9d", "--namespace", "n"], ApplyRetention, "not all stored memories"),
-        (retention, retention.clear, ["--namespace", "n"], ApplyRetention, "Run the same command again"),
-        (holds, holds.release, [ID], ApplyRetention, "the hold may be released. Run the same command again"),
+        ("retention set --default 9d --namespace n", ApplyRetention, "not all stored memories"),
+        ("retention clear --namespace n", ApplyRetention, "Run the same command again"),
+        (f"holds release {ID}", ApplyRetention, "the hold may be released. Run the same command again"),
+        ("holds place --all --namespace n --reason case", SuspendExpiry, f"the hold {ID} is in force"),
         (
-            forget,
-            forget.forget,
-            ["--id", ID, "--yes", "--receipt", "receipt.json"],
+            f"forget --id {ID} --yes --receipt receipt.json",
             IssueReceipt,
             "the memories are forgotten, but the receipt was not written. `mnemosyne receipt show --namespace default",
         ),
-        (redrive, redrive.redrive, [], RedriveDeadLetters, "may have been published again. Run the same command"),
+        ("redrive", RedriveDeadLetters, "may have been published again. Run the same command"),
     ],
-    ids=["retention set", "retention clear", "holds release", "forget --receipt", "redrive"],
 )
 def test_a_change_that_was_made_in_part_is_reported(
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    fault: BaseException,
-    module: Any,
-    command: click.Command,
-    arguments: list[str],
-    stops_at: type[Operation],
-    note: str,
+    use_system: UseSystem, fault: BaseException, command: str, stops_at: type[Operation], note: str
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     answer = {"expired": 0, "id": ID, "token": "t", "memories": 1, "holds": [], "page": [], "message_ids": ["7"]}
-    result = _invoke(monkeypatch, module, command, arguments, FakeSystem(fault, stops_at, **answer))
+    use_system(FakeSystem(fault, stops_at, **answer).run)
+    result = invoke(f"{command} {PROJECT}")
     assert result.exit_code == 1
-    assert note in result.stderr
+    assert note in result.output + str(result.exception)
 
 
-def test_a_dry_run_of_a_redrive_says_nothing_of_published_letters(monkeypatch: pytest.MonkeyPatch) -> None:
-    system = FakeSystem(KeyboardInterrupt(), RedriveDeadLetters, message_ids=["7"])
-    assert "published" not in _invoke(monkeypatch, redrive, redrive.redrive, ["--dry-run"], system).output
-
-
-def test_a_refused_redrive_says_nothing_of_published_letters(monkeypatch: pytest.MonkeyPatch) -> None:
-    system = FakeSystem(NotFound("no dead letter 7"), RedriveDeadLetters, message_ids=["7"])
-    assert "published" not in _invoke(monkeypatch, redrive, redrive.redrive, [], system).output
-
-
-def test_a_redrive_that_is_refused_after_its_first_slice_says_that_letters_were_published(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(("option", "fault"), [("--dry-run", KeyboardInterrupt()), ("", NotFound("no dead letter 7"))])
+def test_a_redrive_that_published_nothing_says_nothing_of_published_letters(
+    use_system: UseSystem, option: str, fault: BaseException
 ) -> None:
+    use_system(FakeSystem(fault, RedriveDeadLetters, message_ids=["7"]).run)
+    assert "published" not in invoke(f"redrive {option} {PROJECT}").output
+
+
+def test_a_redrive_refused_after_its_first_slice_says_that_letters_were_published(use_system: UseSystem) -> None:
     answers: list[Any] = [{"letters": [], "problems": [], "untried": [], "stopped": False}]
 
     def run(operation: Operation) -> Any:
@@ -144,23 +120,23 @@ def test_a_redrive_that_is_refused_after_its_first_slice_says_that_letters_were_
             raise NotFound("no dead letter")
         return answers.pop()
 
-    monkeypatch.setattr(redrive, "memory_system", lambda **_: nullcontext(SimpleNamespace(run=run)))
-    assert redrive.INTERRUPTED in CliRunner().invoke(redrive.redrive, PROJECT).stderr
+    use_system(run)
+    assert redrive.INTERRUPTED in invoke(f"redrive {PROJECT}").stderr
 
 
-def test_an_interrupted_move_says_how_to_continue_or_abandon_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    system = FakeSystem(KeyboardInterrupt(), FillMove, missing=9)
-    result = _invoke(monkeypatch, reembed, reembed.reembed, ["--model", "m", "--dimension", "256"], system)
+def test_an_interrupted_move_says_how_to_continue_or_abandon_it(use_system: UseSystem) -> None:
+    use_system(FakeSystem(KeyboardInterrupt(), FillMove, missing=9).run)
+    result = invoke(f"reembed --model m --dimension 256 {PROJECT}")
     abandon = "`mnemosyne reembed --project ours --region europe-west1 --deployment mnemosyne --abandon`"
     assert f"Run the same command again to continue, or {abandon}" in result.stderr
 
 
-def test_a_redrive_names_the_command_that_lists_the_letters_that_back_off(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_redrive_names_the_command_that_lists_the_letters_that_back_off(use_system: UseSystem) -> None:
     def run(operation: Any) -> Any:
         return {"message_ids": [] if operation.redrivable else ["7"]}
 
-    monkeypatch.setattr(redrive, "memory_system", lambda **_: nullcontext(SimpleNamespace(run=run)))
-    result = CliRunner().invoke(redrive.redrive, [*PROJECT, "--namespace", "my team"])
+    use_system(run)
+    result = invoke(f"redrive --namespace 'my team' {PROJECT}")
     options = "--namespace 'my team' --project ours --region europe-west1 --deployment mnemosyne"
     assert f"backing off: 1. `mnemosyne dead-letters list {options}` says until when." in result.stderr
 
@@ -176,14 +152,12 @@ def test_an_interrupted_import_says_that_the_same_command_continues(
     file.write_text(json.dumps({"content": "tea", "timestamp": "2026-05-20T12:00:00Z"}))
     monkeypatch.setattr(import_, "_destination", lambda *_: nullcontext(SimpleNamespace(name="here", namespace="n")))
     monkeypatch.setattr("mnemosyne.cli.importer.send", send)
-    result = CliRunner().invoke(import_.import_, [str(file), "--data-dir", str(tmp_path)])
+    result = invoke(f"import {file} --data-dir {tmp_path}")
     assert result.exit_code == (143 if isinstance(fault, SystemExit) else 1)
     assert import_.INTERRUPTED in result.stderr
 
 
-def test_an_interrupted_restore_says_how_many_memories_are_restored(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_an_interrupted_restore_says_how_many_are_restored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     file = tmp_path / "export.jsonl"
     file.write_text("{}\n" * (LINES + 1))
     answers: list[Any] = [{"memories": 7, "stored": 7, "rows": 0, "changed": False}]
@@ -194,7 +168,7 @@ def test_an_interrupted_restore_says_how_many_memories_are_restored(
         return answers.pop()
 
     monkeypatch.setattr(restore, "_owners_system", lambda _: nullcontext(SimpleNamespace(run=run)))
-    result = CliRunner().invoke(import_.import_, [str(file), "--restore", "--data-dir", str(tmp_path)])
+    result = invoke(f"import {file} --restore --data-dir {tmp_path}")
     assert result.exit_code == 1
     assert "7 memories restored so far; the same command continues and skips these." in result.stderr
 
@@ -226,15 +200,14 @@ def test_a_refused_restore_is_not_reported_as_an_interruption(
 
 
 @pytest.mark.parametrize(
-    ("output", "note"), [("x.jsonl", "nothing was written to x.jsonl"), (None, "the output is incomplete")]
+    ("options", "note"), [("--output x.jsonl", "nothing was written to x.jsonl"), ("", "the output is incomplete")]
 )
 def test_an_interrupted_export_says_whether_something_was_written(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, output: str | None, note: str
+    use_system: UseSystem, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, options: str, note: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    system = FakeSystem(KeyboardInterrupt(), ExportMemories)
-    arguments = ["--output", output] if output else []
-    result = _invoke(monkeypatch, export, export.export, arguments, system)
+    use_system(FakeSystem(KeyboardInterrupt(), ExportMemories).run)
+    result = invoke(f"export {options} {PROJECT}")
     assert result.exit_code == 1
     assert note in result.stderr
     assert not list(tmp_path.iterdir())
