@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import unicodedata
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,16 +23,33 @@ from mnemosyne.cli.terminal import column, lines_of, say
 from mnemosyne.errors import InvalidRequest
 from tests.forks import REAL
 
-SOURCES = [path for path in Path(mnemosyne.cli.__file__).parent.rglob("*.py") if path.name != "terminal.py"]
 ATTACKS = [
     "\x1b[2J", "\x1b]0;title\x07", "\x9b31m", "\rmnemosyne: done", "\u202efdp.exe", "a\u200bb", "\U000e0041",
     "\x08\x08",
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
-def test_commands_print_only_with_the_function_that_escapes_control_characters(source: Path) -> None:
-    assert re.findall(r"click\.(?:secho|echo)|(?<![.\w])print\(", source.read_text()) == []
+Run = Callable[..., tuple[object, str, str]]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Function that runs `mnemosyne` in this process, and returns its exit code and what it has printed."""
+    monkeypatch.setattr(main, "on_termination", lambda leave: None)
+
+    def run(*arguments: str) -> tuple[object, str, str]:
+        monkeypatch.setattr(sys, "argv", ["mnemosyne", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main.main()
+        return ended.value.code, *capsys.readouterr()
+
+    return run
+
+
+def test_commands_print_only_with_the_function_that_escapes_control_characters() -> None:
+    sources = [path for path in Path(mnemosyne.cli.__file__).parent.rglob("*.py") if path.name != "terminal.py"]
+    pattern = r"click\.(?:secho|echo)|(?<![.\w])print\("
+    assert [path.name for path in sources if re.search(pattern, path.read_text())] == []
 
 
 @pytest.mark.parametrize(
@@ -47,9 +65,7 @@ def test_a_column_has_its_width_in_every_script(text: str, spaces: int) -> None:
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_printed_text_keeps_its_lines_and_has_no_control_characters(
-    capsys: pytest.CaptureFixture[str], attack: str
-) -> None:
+def test_printed_text_has_lines_and_no_control_characters(capsys: pytest.CaptureFixture[str], attack: str) -> None:
     say(f"one{attack}\n  two")
     printed = capsys.readouterr().out
     assert printed.endswith("\n  two\n") and attack not in printed
@@ -71,16 +87,13 @@ TEXT = "Größe – 東京 😀"
 )
 @pytest.mark.parametrize("name", ["stdout", "stderr"])
 def test_characters_that_a_terminal_lacks_are_printed_as_code_points(
-    monkeypatch: pytest.MonkeyPatch, name: str, encoding: str, printed: str
+    run: Run, monkeypatch: pytest.MonkeyPatch, name: str, encoding: str, printed: str
 ) -> None:
     stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
     monkeypatch.setattr(sys, name, stream)
-    monkeypatch.setattr(main, "on_termination", lambda leave: None)
     monkeypatch.setattr(main, "cli", lambda **_: say(TEXT, err=name == "stderr"))
-    with pytest.raises(SystemExit) as ended:
-        main.main()
+    assert run()[0] == 0
     stream.flush()
-    assert ended.value.code == 0
     assert stream.buffer.getvalue().decode(encoding) == f"{printed}\n"
 
 
@@ -94,33 +107,19 @@ def test_an_export_to_a_file_or_pipe_is_in_utf_8(monkeypatch: pytest.MonkeyPatch
     assert [json.loads(line) for line in stream.buffer.getvalue().decode().splitlines()] == [{"content": TEXT}]
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
 @pytest.mark.parametrize("arguments", [["import", "{}"], ["{}"], ["export", "--{}"], ["doctor", "{}"]])
-def test_a_usage_error_escapes_control_characters_of_the_argument(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, arguments: list[str], attack: str
-) -> None:
+def test_a_usage_error_escapes_control_characters_of_the_argument(run: Run, arguments: list[str]) -> None:
     """A file name can become an argument, because the shell expands patterns: `mnemosyne import *`."""
-    monkeypatch.setattr(main, "on_termination", lambda leave: None)
-    monkeypatch.setattr(sys, "argv", ["mnemosyne", *(argument.format(attack) for argument in arguments)])
-    with pytest.raises(SystemExit) as ended:
-        main.main()
-    printed = capsys.readouterr().err
-    assert ended.value.code == 2
-    assert printed == lines_of(printed)
+    code, _, printed = run(*(argument.format(ATTACKS[0]) for argument in arguments))
+    assert (code, printed) == (2, lines_of(printed))
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
-def test_an_error_escapes_control_characters_of_the_value(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, attack: str
-) -> None:
+def test_an_error_escapes_control_characters_of_the_value(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(**_: object) -> None:
-        raise InvalidRequest(f"{attack} is no\nformat")
+        raise InvalidRequest(f"{ATTACKS[0]} is no\nformat")
 
-    monkeypatch.setattr(main, "on_termination", lambda leave: None)
     monkeypatch.setattr(main, "cli", fail)
-    with pytest.raises(SystemExit):
-        main.main()
-    printed = capsys.readouterr().err
+    _, _, printed = run()
     assert printed == lines_of(printed) and printed.endswith(" is no\nformat\n")
 
 
@@ -133,75 +132,41 @@ def test_an_error_escapes_control_characters_of_the_value(
         (["search", "tea", "--url", "http://127.0.0.1:port/mcp"], "http://127.0.0.1:port/mcp cannot be reached"),
     ],
 )
-def test_a_target_that_cannot_exist_is_one_line_and_no_traceback(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, arguments: list[str], problem: str
-) -> None:
-    monkeypatch.setattr(main, "on_termination", lambda leave: None)
-    monkeypatch.setattr(sys, "argv", ["mnemosyne", *arguments])
-    with pytest.raises(SystemExit) as ended:
-        main.main()
-    (error,) = capsys.readouterr().err.splitlines()
-    assert ended.value.code == 1
+def test_a_target_that_cannot_exist_is_one_line_and_no_traceback(run: Run, arguments: list[str], problem: str) -> None:
+    code, _, printed = run(*arguments)
+    (error,) = printed.splitlines()
+    assert code == 1
     assert error.startswith("mnemosyne: ") and problem in error
 
 
-def test_a_relative_directory_in_a_deleted_working_directory_is_one_line(tmp_path: Path) -> None:
-    command = f"rmdir ../gone && {REAL} outcomes --data-dir data"
-    (tmp_path / "gone").mkdir()
-    completed = subprocess.run(
-        ["/bin/sh", "-c", command], cwd=tmp_path / "gone", capture_output=True, text=True, check=False, timeout=120
-    )
+def test_a_deleted_working_directory_is_one_line(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (gone := tmp_path / "gone").mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
     problem = "the working directory no longer exists: change to another, or name data by its full path"
-    assert (completed.returncode, completed.stderr) == (1, f"mnemosyne: {problem}\n")
+    assert run("outcomes", "--data-dir", "data") == (1, "", f"mnemosyne: {problem}\n")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "advice"),
+    ("arguments", "error"),
     [
-        (["remember", "-5 degrees"], " If it belongs to the TEXT, write `--` before the TEXT."),
-        (["search", "-5"], " If it belongs to the QUERY, write `--` before the QUERY."),
-        (["doctor", "--everything"], ""),
+        (["remember", "-5 degrees"], "'-5'. If it belongs to the TEXT, write `--` before the TEXT."),
+        (["search", "-5"], "'-5'. If it belongs to the QUERY, write `--` before the QUERY."),
+        (["doctor", "--everything"], "'--everything'."),
     ],
 )
-def test_a_text_that_was_read_as_an_option_gets_advice(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, arguments: list[str], advice: str
-) -> None:
-    monkeypatch.setattr(main, "on_termination", lambda leave: None)
-    monkeypatch.setattr(sys, "argv", ["mnemosyne", *arguments])
-    with pytest.raises(SystemExit) as ended:
-        main.main()
-    option = arguments[1][:2] if arguments[1] != "--everything" else arguments[1]
-    assert ended.value.code == 2
-    assert capsys.readouterr().err.endswith(f"Error: No such option '{option}'.{advice}\n")
+def test_a_text_that_was_read_as_an_option_gets_advice(run: Run, arguments: list[str], error: str) -> None:
+    code, _, printed = run(*arguments)
+    assert code == 2
+    assert printed.endswith(f"Error: No such option {error}\n")
 
 
 @pytest.mark.parametrize("arguments", [[], ["keys"], ["dead-letters"], ["forget", "--help"]])
-def test_a_group_without_a_command_prints_its_help_once_and_no_error(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, arguments: list[str]
-) -> None:
-    monkeypatch.setattr(main, "on_termination", lambda leave: None)
-    monkeypatch.setattr(sys, "argv", ["mnemosyne", *arguments])
-    with pytest.raises(SystemExit) as ended:
-        main.main()
-    printed = "".join(capsys.readouterr())
-    assert ended.value.code == (0 if "--help" in arguments else 2)
+def test_a_group_without_a_command_prints_its_help_once_and_no_error(run: Run, arguments: list[str]) -> None:
+    code, *streams = run(*arguments)
+    printed = "".join(streams)
+    assert code == (0 if "--help" in arguments else 2)
     assert printed.startswith("Usage: ") and printed.count("Usage: ") == 1 and "Error: " not in printed
-
-
-def test_a_command_reads_nothing_from_a_closed_standard_input() -> None:
-    closed: list[str | Path] = [
-        "sh",
-        "-c",
-        'exec "$@" <&-',
-        "sh",
-        REAL,
-        "remember",
-        "-",
-        "--url",
-        "http://127.0.0.1:9/mcp",
-    ]
-    ended = subprocess.run(closed, capture_output=True, text=True, check=False)
-    assert ended.stderr.startswith("mnemosyne: http://127.0.0.1:9/mcp cannot be reached")
 
 
 def test_no_file_gets_the_descriptor_of_a_closed_standard_stream(tmp_path: Path) -> None:
@@ -216,7 +181,7 @@ def test_no_file_gets_the_descriptor_of_a_closed_standard_stream(tmp_path: Path)
 
 @pytest.mark.parametrize(("streams", "code"), [(">&-", 1), ("<&- >&-", 1), (">&- 2>&-", 0)])
 def test_a_command_whose_standard_output_alone_is_closed_fails(streams: str, code: int) -> None:
-    closed: list[str | Path] = ["sh", "-c", f'exec "$@" {streams}', "sh", REAL, "--help"]
+    closed: list[str | Path] = ["sh", "-c", f'exec "$@" {streams}', "sh", REAL, "--version"]
     ended = subprocess.run(closed, capture_output=True, text=True, check=False)
     assert ended.returncode == code
     assert ended.stderr == ("mnemosyne: Bad file descriptor for standard output\n" if code else "")
