@@ -19,35 +19,18 @@ from mnemosyne.cli.tool_client import ToolClient
 from mnemosyne.domain.memory import ExternalId, IngestState
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.memory_input import Defaults
-from mnemosyne.domain.message import decode
+from mnemosyne.domain.message import IngestMessage, decode
 from mnemosyne.domain.principal import LOCAL
 from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.errors import Unavailable
 from mnemosyne.formats.item import Item, read_item
 from mnemosyne.ids import new_id
 from mnemosyne.mcp.dispatch import call
-from mnemosyne.mcp.tools import TOOLS, by_name
+from mnemosyne.mcp.tools import by_name
 from mnemosyne.service import ingest
 from tests.fakes import FakeServices
 from tests.memories import list_memories, store_content
 from tests.shared_database import SharedDatabase
-
-
-@pytest.mark.parametrize("tags", [(), ("gamma",), ("none",), ("None", "x")])
-def test_an_import_replaces_the_tags_of_a_memory_by_those_of_the_export(
-    services: FakeServices, monkeypatch: pytest.MonkeyPatch, tags: tuple[str, ...]
-) -> None:
-    memory_id = store_content(services.memories_of(LOCAL.namespace), "a", tags=("alpha",))
-
-    def answer(self: ToolClient, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        (named,) = (listed_tool for listed_tool in TOOLS if listed_tool.name == tool)
-        return call(named, arguments, LOCAL, services).structured_content or {}
-
-    monkeypatch.setattr(ToolClient, "call", answer)
-    McpDestination("http://localhost:8000/mcp").change(memory_id, MemoryChange(tags=tags))
-    memory = services.memories_of(LOCAL.namespace).fetch(memory_id)
-    assert memory
-    assert memory.tags == tags
 
 
 @pytest.fixture
@@ -61,10 +44,32 @@ def over_mcp(services: FakeServices, monkeypatch: pytest.MonkeyPatch) -> McpDest
     return McpDestination("http://localhost:8000/mcp")
 
 
-def _deliver(services: FakeServices) -> None:
-    for data, attributes in services.queue.messages:
-        message = decode(Published(message_id="", data=data, attributes=attributes))
+@pytest.mark.parametrize("tags", [(), ("none",), ("None", "x")])
+def test_an_import_replaces_the_tags(over_mcp: McpDestination, services: FakeServices, tags: tuple[str, ...]) -> None:
+    memory_id = store_content(services.memories_of(LOCAL.namespace), "a", tags=("alpha",))
+    over_mcp.change(memory_id, MemoryChange(tags=tags))
+    memory = services.memories_of(LOCAL.namespace).fetch(memory_id)
+    assert memory
+    assert memory.tags == tags
+
+
+def _deliver(services: FakeServices) -> list[IngestMessage]:
+    """Deliver the messages in the queue, and return them."""
+    messages = [
+        decode(Published(message_id="", data=data, attributes=attributes))
+        for data, attributes in services.queue.messages
+    ]
+    for message in messages:
         ingest.store(message, memories=services.memories_of(message.namespace), embedder=services.embedder)
+    return messages
+
+
+def _records(over_mcp: McpDestination, rows: list[dict[str, Any]], source: Source) -> list[Record]:
+    items = [Item(f"rows.csv:{line}", row, line=line) for line, row in enumerate(rows, 1)]
+    return [
+        Record(item, read_item(item, Defaults(new_id=over_mcp.new_id, place=source.external_id(item))))
+        for item in items
+    ]
 
 
 ROWS: list[dict[str, Any]] = [
@@ -75,9 +80,7 @@ ROWS: list[dict[str, Any]] = [
 ]
 
 
-def test_each_wait_for_a_system_that_is_away_is_printed_once(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_each_wait_is_printed_once(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     answers = iter([None, "away", "away", None, "away"])  # the first call only checks the token
 
     def answer(self: ToolClient, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -92,16 +95,10 @@ def test_each_wait_for_a_system_that_is_away_is_printed_once(
     assert capsys.readouterr().err == notice * 2
 
 
-def test_requests_sent_over_mcp_have_the_ids_recorded_in_the_journal(
-    over_mcp: McpDestination, services: FakeServices
-) -> None:
-    source, ids = Source("rows.csv"), []
-    records = []
-    for line, row in enumerate(ROWS, 1):
-        item = Item(f"rows.csv:{line}", row, line=line)
-        defaults = Defaults(new_id=over_mcp.new_id, place=source.external_id(item))
-        records.append(Record(item, read_item(item, defaults)))
-        ids.append(records[-1].reading.request_id)
+def test_requests_over_mcp_have_the_ids_in_the_journal(over_mcp: McpDestination, services: FakeServices) -> None:
+    source = Source("rows.csv")
+    records = _records(over_mcp, ROWS, source)
+    ids = [record.reading.request_id for record in records]
     assert over_mcp.outcomes(ids) == {}
     over_mcp.send(records, source)
     over_mcp.send(records, source)
@@ -113,9 +110,7 @@ def test_requests_sent_over_mcp_have_the_ids_recorded_in_the_journal(
 
 
 @pytest.mark.parametrize("is_deleted", [False, True], ids=["stored", "deleted"])
-def test_a_status_over_mcp_belongs_only_to_the_same_record(
-    over_mcp: McpDestination, services: FakeServices, is_deleted: bool
-) -> None:
+def test_a_status_belongs_to_its_record(over_mcp: McpDestination, services: FakeServices, is_deleted: bool) -> None:
     request_id, sent = new_id(), {"source": "crm", "key": "a"}
 
     def item(**fields: str) -> Item:
@@ -137,21 +132,17 @@ def test_a_status_over_mcp_belongs_only_to_the_same_record(
     assert over_mcp.belongs_to(status, read(**sent, content="coffee")) == is_deleted  # the deleted content is unknown
 
 
-def test_records_with_more_values_than_a_call_may_have_are_sent_over_mcp_in_several_calls(
-    over_mcp: McpDestination, services: FakeServices
-) -> None:
-    vector = [0.5] * 1536
+def test_records_with_many_values_are_sent_in_several_calls(over_mcp: McpDestination, services: FakeServices) -> None:
+    vector, source = [0.5] * 1536, Source("v.jsonl")
     rows: list[dict[str, Any]] = [
-        {"content": f"fact {n}", "timestamp": "2026-05-20", "metadata": {"vector": vector}} for n in range(30)
+        {"content": f"fact {n}", "timestamp": "2026-05-20", "metadata": {"vector": vector}} for n in range(14)
     ]
-    items = [Item(f"v.jsonl:{line}", row, line=line) for line, row in enumerate([*rows, {"content": ""}], 1)]
-    source = Source("v.jsonl")
-    readings = [read_item(item, Defaults(new_id=over_mcp.new_id, place=source.external_id(item))) for item in items]
-    over_mcp.send([Record(item, reading) for item, reading in zip(items, readings, strict=True)], source)
-    _deliver(services)
-    outcomes = over_mcp.outcomes([reading.request_id for reading in readings])
+    records = _records(over_mcp, [*rows, {"content": ""}], source)
+    over_mcp.send(records, source)
+    assert len(_deliver(services)) > 1
+    outcomes = over_mcp.outcomes([record.reading.request_id for record in records])
     assert [status.state for status in outcomes.values()].count(IngestState.STORED) == len(rows)
-    assert outcomes[readings[-1].request_id].state is IngestState.FAILED
+    assert outcomes[records[-1].reading.request_id].state is IngestState.FAILED
 
 
 @pytest.mark.parametrize("name", ["changes.jsonl", "changes.json"])
@@ -169,8 +160,7 @@ def test_a_deletion_without_a_time_has_the_time_at_which_its_own_file_was_writte
     importer.run(formats.read(file.parent), Source.at(file.parent), over_mcp, journal, lambda count: None)
     assert journal.totals().states == {"deleted": 1}
     journal.finish()
-    ((data, attributes),) = services.queue.messages
-    (request,) = decode(Published(message_id="", data=data, attributes=attributes)).deletions
+    ((request,),) = (message.deletions for message in _deliver(services))
     assert request.timestamp == written
 
 
@@ -202,8 +192,7 @@ def test_a_record_with_an_invalid_source_or_key_fails_once_and_is_reported_under
     importer.run(items, Source("rows"), over_mcp, journal, lambda count: None)
     assert journal.totals().states == {"stored": 1, "failed": 1}
     journal.finish()
-    ((data, attributes),) = services.queue.messages
-    (failed,) = decode(Published(message_id="", data=data, attributes=attributes)).rejected
+    ((failed,),) = (message.rejected for message in _deliver(services))
     assert failed.external_id == ExternalId(source, key)
 
 

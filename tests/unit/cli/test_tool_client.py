@@ -75,61 +75,43 @@ def test_an_answer_of_another_form_is_an_error_of_the_right_kind(
     assert type(failed.value) is kind
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-@pytest.mark.parametrize("body", [b"", b"<html>", b"{}", b'{"error": "moved"}', b'{"result": {}}'])
-def test_a_redirect_with_any_body_names_the_new_address(
-    monkeypatch: pytest.MonkeyPatch, status: int, body: bytes
-) -> None:
-    client = _client(monkeypatch, status, body, location="https://memory.example/mcp")
-    with pytest.raises(Unavailable, match=r"redirects to https://memory.example/mcp: give this address with --url"):
-        client.call("memory_stats", {})
-
-
 @pytest.mark.parametrize(
-    ("location", "address"),
+    ("status", "body", "location", "address"),
     [
-        ("/mcp/", "http://127.0.0.1:9/mcp/"),
-        ("v2", "http://127.0.0.1:9/v2"),
-        ("//a.example/mcp", "http://a.example/mcp"),
+        (301, b"", "https://memory.example/mcp", "https://memory.example/mcp"),
+        (302, b'{"error": "moved"}', "/mcp/", "http://127.0.0.1:9/mcp/"),
+        (307, b"<html>", "v2", "http://127.0.0.1:9/v2"),
+        (308, b'{"result": {}}', "//a.example/mcp", "http://a.example/mcp"),
     ],
 )
-def test_a_redirect_to_a_relative_address_names_the_whole_address(
-    monkeypatch: pytest.MonkeyPatch, location: str, address: str
+def test_a_redirect_with_any_body_names_the_new_address(
+    monkeypatch: pytest.MonkeyPatch, status: int, body: bytes, location: str, address: str
 ) -> None:
     with pytest.raises(Unavailable, match=f"redirects to {address}: give this address with --url"):
-        _client(monkeypatch, 307, b"", location=location).call("memory_stats", {})
+        _client(monkeypatch, status, body, location=location).call("memory_stats", {})
 
 
 TEXT = {"type": "text", "text": "no memory has this id"}
 IMAGE = {"type": "image", "data": "", "mimeType": "image/png"}
 
 
+NO_REASON = "the server gives no reason"
+
+
 @pytest.mark.parametrize(
-    ("content", "text"),
+    ("content", "text", "meta", "kind"),
     [
-        ([TEXT], "no memory has this id"),
-        ([IMAGE, TEXT], "no memory has this id"),
-        ([None, "text", {"text": 7}, TEXT], "no memory has this id"),
-        ([], "the server gives no reason"),
-        ([IMAGE], "the server gives no reason"),
-        (None, "the server gives no reason"),
-        ("no", "the server gives no reason"),
-        ({"text": "no"}, "the server gives no reason"),
+        ([TEXT], TEXT["text"], None, InvalidRequest),
+        ([IMAGE, TEXT], TEXT["text"], "meta", InvalidRequest),
+        ([None, "text", {"text": 7}, TEXT], TEXT["text"], {ERROR_META: None}, InvalidRequest),
+        ([], NO_REASON, {ERROR_META: "not_found"}, InvalidRequest),
+        ([IMAGE], NO_REASON, {ERROR_META: {"code": ["not_found"]}}, InvalidRequest),
+        (None, NO_REASON, {ERROR_META: {"code": "not_found"}}, NotFound),
+        ("no", NO_REASON, {ERROR_META: {"code": "new_code", "retryable": True}}, Unavailable),
+        ({"text": "no"}, NO_REASON, {ERROR_META: {"code": "new_code", "retryable": False}}, InvalidRequest),
     ],
 )
-@pytest.mark.parametrize(
-    ("meta", "kind"),
-    [
-        ({ERROR_META: {"code": "not_found"}}, NotFound),
-        ({ERROR_META: {"code": "new_code", "retryable": True}}, Unavailable),
-        ({ERROR_META: {"code": ["not_found"]}}, InvalidRequest),
-        ({ERROR_META: "not_found"}, InvalidRequest),
-        ({ERROR_META: None}, InvalidRequest),
-        ("meta", InvalidRequest),
-        (None, InvalidRequest),
-    ],
-)
-def test_an_error_of_a_tool_has_its_first_text(
+def test_an_error_of_a_tool_has_its_first_text_and_the_kind_of_its_code(
     monkeypatch: pytest.MonkeyPatch, content: object, text: str, meta: object, kind: type[MnemosyneError]
 ) -> None:
     result = {"isError": True, "content": content, "_meta": meta}
@@ -177,14 +159,13 @@ def test_the_answer_of_another_server_with_a_tool_of_the_same_name_is_an_error(
         _client(monkeypatch, 200, {"result": {"structuredContent": answer}}).call(tool, {})
 
 
-@pytest.mark.parametrize("retry_after", ["0", "1", "7", "60", "3600", "soon"])
-@pytest.mark.parametrize("body", [{"error": {"message": "too many calls"}}, [], b"<html>"])
+@pytest.mark.parametrize("retry_after", ["1", "60"])
 def test_a_rate_limit_that_does_not_end_is_an_error_after_two_minutes(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], retry_after: str, body: object
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], retry_after: str
 ) -> None:
     waits: list[float] = []
     monkeypatch.setattr("mnemosyne.cli.tool_client.time.sleep", waits.append)
-    client = _client(monkeypatch, 429, body, **{"retry-after": retry_after})
+    client = _client(monkeypatch, 429, b"<html>", **{"retry-after": retry_after})
     for _ in range(2):
         with pytest.raises(Unavailable, match=r"429 Too Many Requests.*try again later"):
             client.call("memory_stats", {})
@@ -194,8 +175,15 @@ def test_a_rate_limit_that_does_not_end_is_an_error_after_two_minutes(
     assert capsys.readouterr().err == note
 
 
-@pytest.mark.parametrize("name", ["ALL_PROXY", "all_proxy", "HTTPS_PROXY", "http_proxy"])
-@pytest.mark.parametrize("proxy", ["socks5://user:secret@127.0.0.1:9", "ftp://127.0.0.1:9", "http://127.0.0.1:port"])
+@pytest.mark.parametrize(
+    ("name", "proxy"),
+    [
+        ("ALL_PROXY", "socks5://user:secret@127.0.0.1:9"),
+        ("all_proxy", "ftp://127.0.0.1:9"),
+        ("HTTPS_PROXY", "http://127.0.0.1:port"),
+        ("http_proxy", "socks5://user:secret@127.0.0.1:9"),
+    ],
+)
 def test_a_proxy_that_cannot_be_used_is_an_error_with_the_variable(
     monkeypatch: pytest.MonkeyPatch, name: str, proxy: str
 ) -> None:
@@ -208,15 +196,14 @@ def test_a_proxy_that_cannot_be_used_is_an_error_with_the_variable(
     assert "secret" not in str(failed.value)
 
 
-@pytest.mark.parametrize("content", [None, b"", b"no certificate", b"-----BEGIN CERTIFICATE-----\nAAAA\n"])
-@pytest.mark.parametrize("url", ["https://memory.example/mcp", "HTTPS://127.0.0.1:9/mcp"])
+@pytest.mark.parametrize("content", [None, b"", b"-----BEGIN CERTIFICATE-----\nAAAA\n"])
 def test_a_file_of_certificates_that_cannot_be_read_is_an_error_with_the_variable(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: bytes | None, url: str
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: bytes | None
 ) -> None:
     file = tmp_path / "authorities.pem"
     if content is not None:
         file.write_bytes(content)
     monkeypatch.setenv("SSL_CERT_FILE", str(file))
     with pytest.raises(Misconfigured, match=f"SSL_CERT_FILE must be a file with certificates, got '{file}'"):
-        ToolClient(url)
+        ToolClient("https://127.0.0.1:9/mcp")
     ToolClient("http://memory.example/mcp")
