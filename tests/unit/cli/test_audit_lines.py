@@ -15,9 +15,7 @@ from mnemosyne.cli import access
         (["a"], 5, "  5  a, and 4 more"),
     ],
 )
-def test_the_remainder_of_an_audit_event_counts_the_ids_that_are_not_printed(
-    ids: list[str], count: int, end: str
-) -> None:
+def test_the_remainder_of_an_audit_event_counts_the_ids_not_printed(ids: list[str], count: int, end: str) -> None:
     event = {
         "at": "2026-05-20T12:00:00Z", "action": "ingest_memories", "outcome": "done", "namespace": "n",
         "principal": "ada", "credential": "", "client": "", "ids": ids, "count": count,

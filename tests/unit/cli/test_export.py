@@ -81,9 +81,7 @@ def test_markdown_is_not_written_into_a_directory_with_files_of_an_earlier_expor
     assert [file.read_text() for file in tmp_path.iterdir()] == ["deleted since"]
 
 
-def test_markdown_is_written_into_a_new_directory_and_into_one_with_hidden_files_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_markdown_is_written_if_no_visible_files_exist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     record = {"timestamp": "2026-05-20T12:00:00Z", "content_hash": "0123456789abcdef", "content": "new"}
     monkeypatch.setattr(export, "pages", lambda *_: iter([{"memories": [record]}]))
     (tmp_path / ".git").mkdir()

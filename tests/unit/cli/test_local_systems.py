@@ -16,11 +16,9 @@ from mnemosyne.errors import Misconfigured
 def running(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The command lines of the processes of this machine."""
     commands: list[list[str]] = []
-
-    def process_iter(attributes: list[str]) -> list[Any]:
-        return [SimpleNamespace(info={"cmdline": command}) for command in commands]
-
-    monkeypatch.setattr(psutil, "process_iter", process_iter)
+    monkeypatch.setattr(
+        psutil, "process_iter", lambda attributes: [SimpleNamespace(info={"cmdline": words}) for words in commands]
+    )
     return commands
 
 

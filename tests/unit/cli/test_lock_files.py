@@ -28,9 +28,7 @@ def _leave_locks(cluster: Path, name: str, *, of: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", ["postgres", "pg_ctl"])
-def test_a_server_that_has_no_lock_file_yet_is_waited_for(
-    cluster: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_a_server_without_a_lock_file_is_waited_for(cluster: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(lock_files, "PATIENCE_SECONDS", 0.0)
     program = cluster.parent / name
     program.write_text("#!/bin/sh\necho started\nread line\n")

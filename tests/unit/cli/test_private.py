@@ -3,6 +3,7 @@
 import json
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,6 @@ FAILURES: list[dict[str, Any]] = [
     {FAILURE: {"place": "notes.jsonl:3", "error": "no JSON"}},
     {"content": "", FAILURE: {"place": "notes.jsonl:9", "error": "content is required"}},
 ]
-JOURNAL_NAMES = ["", "-wal", "-shm", "-journal"]
 
 
 @pytest.fixture
@@ -46,42 +46,35 @@ def _journal_path(source: Path) -> Path:
     return journal.path
 
 
-@pytest.mark.parametrize("name", JOURNAL_NAMES)
-@pytest.mark.parametrize("kind", ["symlink", "dangling symlink", "hard link", "directory", "pipe"])
-def test_a_journal_planted_by_another_user_is_refused_and_nothing_is_written(
-    source: Path, victim: Path, name: str, kind: str
-) -> None:
-    planted = Path(f"{_journal_path(source)}{name}")
-    _plant(planted, victim, kind)
+Plant = Callable[[Path, Path], None]
+PLANTS: dict[str, Plant] = {
+    "symlink": lambda at, victim: at.symlink_to(victim),
+    "dangling symlink": lambda at, victim: at.symlink_to(victim.with_name("nothing")),
+    "hard link": lambda at, victim: at.hardlink_to(victim),
+    "directory": lambda at, victim: at.mkdir(),
+    "pipe": lambda at, victim: os.mkfifo(at),
+}
+"""Functions by which an attacker occupies the path of a file, by the kind of the obstacle."""
+planted = pytest.mark.parametrize("plant", PLANTS.values(), ids=PLANTS)
+
+
+@pytest.mark.parametrize("name", ["", "-wal", "-shm", "-journal"])
+@planted
+def test_a_journal_planted_by_another_user_is_refused(source: Path, victim: Path, name: str, plant: Plant) -> None:
+    plant(Path(f"{_journal_path(source)}{name}"), victim)
     with pytest.raises(InvalidRequest, match="the journal would be"):
         Journal(source, "here")
     assert victim.read_text() == "kept"
 
 
-@pytest.mark.parametrize("kind", ["symlink", "dangling symlink", "hard link", "directory", "pipe"])
-def test_a_list_of_failures_planted_by_another_user_is_refused_and_nothing_is_written(
-    source: Path, victim: Path, kind: str
-) -> None:
+@planted
+def test_a_list_of_failures_planted_by_another_user_is_refused(source: Path, victim: Path, plant: Plant) -> None:
     failures = FailuresFile(source)
-    _plant(failures.path, victim, kind)
+    plant(failures.path, victim)
     for step in (failures.check, lambda: failures.write(FAILURES), lambda: failures.write([])):
         with pytest.raises(InvalidRequest, match="the list of failures would be"):
             step()
     assert victim.read_text() == "kept"
-
-
-def _plant(at: Path, victim: Path, kind: str) -> None:
-    match kind:
-        case "symlink":
-            at.symlink_to(victim)
-        case "dangling symlink":
-            at.symlink_to(victim.with_name("nothing"))
-        case "hard link":
-            at.hardlink_to(victim)
-        case "directory":
-            at.mkdir()
-        case _:
-            os.mkfifo(at)
 
 
 @pytest.mark.parametrize("content", ["my own notes\n", '{"content": "tea"}\n', "[]\n", "{\n", "\x00"])
@@ -144,9 +137,7 @@ def test_in_a_directory_writable_by_others_the_files_of_an_import_go_to_the_user
 
 
 @pytest.mark.parametrize("state", ["/proc/nowhere", "/dev/null", "/sys/kernel"])
-def test_an_import_that_cannot_write_its_files_names_the_fix(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str
-) -> None:
+def test_an_import_that_cannot_write_names_the_fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", state)
     tmp_path.chmod(0o777)
     with pytest.raises(InvalidRequest, match=f"nor to {state}/mnemosyne/imports .*: set XDG_STATE_HOME to"):
@@ -160,9 +151,7 @@ def test_an_export_does_not_follow_symbolic_links_below_its_directory(tmp_path: 
     assert victim.read_text() == "kept"
 
 
-@pytest.mark.parametrize(
-    "name", ["日" * 80 + ".md", "x" * 250 + ".md", "ж" * 111 + ".jsonl"], ids=["Japanese", "ASCII", "Cyrillic"]
-)
+@pytest.mark.parametrize("name", ["日" * 80 + ".md", "x" * 250 + ".md"], ids=["Japanese", "ASCII"])
 @pytest.mark.parametrize("mode", [0o700, 0o777])
 def test_the_files_of_an_import_of_a_long_name_have_shorter_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, mode: int

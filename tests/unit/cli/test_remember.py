@@ -23,7 +23,7 @@ URL = ("--url", "http://127.0.0.1:9/mcp")
     ],
 )
 def test_bytes_that_are_not_utf_8_are_named_in_the_error(data: bytes, message: str) -> None:
-    result = CliRunner().invoke(remember, ["-", "--url", "http://127.0.0.1:9/mcp"], input=data)
+    result = CliRunner().invoke(remember, ["-", *URL], input=data)
     assert isinstance(result.exception, InvalidRequest)
     assert message in str(result.exception)
 
@@ -37,10 +37,8 @@ def test_bytes_that_are_not_utf_8_are_named_in_the_error(data: bytes, message: s
         (["\udcff", "cup"], " must be text in UTF-8, found the byte 0xff"),
     ],
 )
-def test_arguments_that_are_not_utf_8_are_not_reported_as_a_missing_server(
-    command: click.Command, arguments: list[str], message: str
-) -> None:
-    result = CliRunner().invoke(command, [*arguments, "--url", "http://127.0.0.1:9/mcp"])
+def test_arguments_that_are_not_utf_8_are_refused(command: click.Command, arguments: list[str], message: str) -> None:
+    result = CliRunner().invoke(command, [*arguments, *URL])
     assert isinstance(result.exception, InvalidRequest)
     assert message in str(result.exception)
 

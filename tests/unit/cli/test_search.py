@@ -105,9 +105,7 @@ def test_json_is_the_answer_of_the_tool(search: Search, services: FakeServices, 
     assert result.stderr == ""
 
 
-def test_a_long_memory_ends_with_the_matching_passage_and_a_note_that_it_is_cut_off(
-    search: Search, services: FakeServices
-) -> None:
+def test_a_long_memory_ends_with_the_matching_passage_and_a_note(search: Search, services: FakeServices) -> None:
     store_content(services.memories, "Walls were painted. " * 4_000 + "The zebra key is under the pot.")
     lines = search("zebra key").stdout.splitlines()
     note = lines.index("    (cut off here; get_memory and the console show the whole memory)")
@@ -115,9 +113,7 @@ def test_a_long_memory_ends_with_the_matching_passage_and_a_note_that_it_is_cut_
     assert "The zebra key is under the pot." in lines[note - 1]
 
 
-def test_a_memory_that_expires_at_the_end_of_the_calendar_is_printed_in_each_zone(
-    search: Search, services: FakeServices
-) -> None:
+def test_an_expiry_at_the_end_of_the_calendar_is_printed_in_each_zone(search: Search, services: FakeServices) -> None:
     end = datetime(9999, 12, 31, 23, 59, tzinfo=UTC)
     store_content(services.memories, "The warranty never ends.", timestamp=end, expires_at=end)
     result = search("the warranty never ends", "--limit", "1", "--timezone", "Asia/Tokyo")
