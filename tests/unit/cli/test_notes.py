@@ -41,6 +41,12 @@ def _request(item: Item) -> IngestRequest:
     return memory
 
 
+def _refusal(item: Item) -> FailedRequest:
+    memory = read_item(item, Defaults(new_id=new_id), vault="vault")
+    assert isinstance(memory, FailedRequest)
+    return memory
+
+
 def _note(text: str, path: str = "Note.md") -> IngestRequest:
     (item,) = _items(text, path)
     return _request(item)
@@ -50,17 +56,12 @@ def _note(text: str, path: str = "Note.md") -> IngestRequest:
     ("block", "when"),
     [
         ("---\ncreated: 2024-01-07\n---\n", "2024-01-07T00:00:00Z"),
-        ("---\ncreated_at: 2024-01-07\n---\n", "2024-01-07T00:00:00Z"),
         ("---\ndate created: 2024-01-07 14:30\n---\n", "2024-01-07T14:30:00Z"),
         ("---\nDate Created: Sunday, January 7th 2024, 2:30:05 pm\n---\n", "2024-01-07T14:30:05Z"),
         ("---\ncreated: 2024-01-07 14:30:00Z\nupdated: 2025-01-01 00:00:00Z\n---\n", "2024-01-07T14:30:00Z"),
         ("---\nupdated: 2025-01-01\n---\n", "2025-01-01T00:00:00Z"),
-        ("---\nlastmod: 2025-01-01\n---\n", "2025-01-01T00:00:00Z"),
         ("---\npubDate: 'Jul 08 2025'\nupdatedDate: 2026-01-01\n---\n", "2025-07-08T00:00:00Z"),
         ("---\nupdatedDate: 2026-01-01\n---\n", "2026-01-01T00:00:00Z"),
-        ("---\ndate: 20260711\n---\n", "2026-07-11T00:00:00Z"),
-        ("---\ndate: 202607111430\n---\n", "2026-07-11T14:30:00Z"),
-        ("---\ndate: 1779287400\n---\n", "2026-05-20T14:30:00Z"),
         ("---\ndate: '[[2026-05-20]]'\n---\n", "2026-05-20T00:00:00Z"),
         ("---\ncreated_at: 25-12-2025 02:12 PM\n---\n", "2025-12-25T14:12:00Z"),
         ("+++\ndate = 2026-05-20T10:00:00+02:00\n+++\n", "2026-05-20T08:00:00Z"),
@@ -83,28 +84,22 @@ def test_the_time_of_a_note_is_read_in_every_form(block: str, when: str | None) 
     ("path", "when", "title"),
     [
         ("journals/2026_11_20.md", "2026-11-20T00:00:00Z", "2026-11-20"),
-        ("Daily/2026-11-20.md", "2026-11-20T00:00:00Z", "2026-11-20"),
         ("_posts/2026-05-20-my-post.MD", "2026-05-20T00:00:00Z", "2026-05-20-my-post"),
         ("202607111430 Slip box.markdown", "2026-07-11T14:30:00Z", "202607111430 Slip box"),
         ("20261399 No date.md", "2026-11-01T00:00:00Z", "20261399 No date"),
         ("Projects___Garden.md", "2026-11-01T00:00:00Z", "Projects/Garden"),
         ("Plan 0123456789abcdef0123456789abcdef.md", "2026-11-01T00:00:00Z", "Plan"),
-        ("20260520T143005.md", "2026-05-20T14:30:05Z", "20260520T143005"),
         ("20260520T143005Z.md", "2026-05-20T14:30:05Z", "20260520T143005Z"),
         ("20260520_143005.md", "2026-05-20T14:30:05Z", "20260520_143005"),
         ("20260520143005 Zettel.md", "2026-05-20T14:30:05Z", "20260520143005 Zettel"),
-        ("2026-05-20T14-30-05.md", "2026-05-20T14:30:05Z", "2026-05-20T14-30-05"),
         ("2026-05-20-1430 Zettel.md", "2026-05-20T14:30:00Z", "2026-05-20-1430 Zettel"),
         ("2026-05-20 14.30 Call.md", "2026-05-20T14:30:00Z", "2026-05-20 14.30 Call"),
         ("2026-05-20 at 14.30.05.md", "2026-05-20T14:30:05Z", "2026-05-20 at 14.30.05"),
-        ("2026-05-20 1984 notes.md", "2026-05-20T00:00:00Z", "2026-05-20 1984 notes"),
         ("2026-05-20-2030-plan.md", "2026-05-20T00:00:00Z", "2026-05-20-2030-plan"),
         ("2026-05-20 1100 Euro.md", "2026-05-20T00:00:00Z", "2026-05-20 1100 Euro"),
-        ("20260520 1234 Main Street.md", "2026-05-20T00:00:00Z", "20260520 1234 Main Street"),
         ("2026-05-20 10-12 Meeting.md", "2026-05-20T00:00:00Z", "2026-05-20 10-12 Meeting"),
         ("2026-05-20-10-12 Meeting.md", "2026-05-20T00:00:00Z", "2026-05-20-10-12 Meeting"),
         ("2026-05-20 14-30-05.md", "2026-05-20T14:30:05Z", "2026-05-20 14-30-05"),
-        ("2026-05-20_1430 Call.md", "2026-05-20T14:30:00Z", "2026-05-20_1430 Call"),
         ("202605201430 10.15 train.md", "2026-05-20T14:30:00Z", "202605201430 10.15 train"),
         ("2026-05-20 at 11.30.00 PM.md", "2026-05-20T23:30:00Z", "2026-05-20 at 11.30.00 PM"),
         ("2026-05-20 at 12.30.00\u202fAM.md", "2026-05-20T00:30:00Z", "2026-05-20 at 12.30.00\u202fAM"),
@@ -128,20 +123,12 @@ def test_the_time_of_a_note_is_read_in_every_form(block: str, when: str | None) 
             (f"{name}.md", "2026-11-01T00:00:00Z", name)
             for name in (
                 "Decision 12 2025",
-                "Marketing 10 2025",
-                "Novel 3 2024",
                 "10 Marvels 2019",
-                "Junior 12 2020",
-                "Octopus 1 2025",
-                "Thunderbird 2024.1.2",
                 "Monitor 2024.1.2",
                 "2024.1.2",
-                "10.11.12",
                 "1.2.2024",
                 "May",
                 "1984",
-                "12 Monkeys",
-                "Sun 2024",
                 "v2026-05-20",
             )
         ),
@@ -180,10 +167,7 @@ def test_tags_are_read_in_every_form(tags: str, read_as: tuple[str, ...]) -> Non
         ("- #[[Project X]] #alpha-1 #alpha-1\n\t- #ALPHA-1", ("Project X", "alpha-1")),
         ("#日本語 と #हिन्दी। #für_uns. “#quoted” #y1984/", ("日本語", "हिन्दी", "für_uns", "y1984")),
         ("# Heading\n## Another\nissue #42, C#, page#part, https://example.com/#top \\#no #", ()),
-        (
-            "`#code` and\n```sh\n#!/bin/sh\n #include\n```\n- ~~~\n #in-a-list\n  ~~~\n#after\n```\n#unclosed",
-            ("after",),
-        ),
+        ("`#code` and\n```sh\n#!/bin/sh\n #x\n```\n- ~~~\n #in-a-list\n  ~~~\n#after\n```\n#unclosed", ("after",)),
         (
             "#佐々木 #三〇年、#今日は。 #می\u200cخواهم #قهوة، #سلام؟ #«x» #café» #Łódź; #ёжик… #col·lecció",
             ("佐々木", "三〇年", "می\u200cخواهم", "قهوة", "سلام", "café", "Łódź", "ёжик", "col·lecció"),
@@ -193,14 +177,8 @@ def test_tags_are_read_in_every_form(tags: str, read_as: tuple[str, ...]) -> Non
             "- [Plan](#plan)\n- [Ziele]( #ziele) ![x](a.png #w)\n[[Note #heading|a #b]] [[#c]] and (#d) [e] #[[f g]]",
             ("d", "f g"),
         ),
-        (
-            "## Tea {#tea}\n{: #steep .no_toc }\n## Milk {.unnumbered #milk}\n{{ #a }} {#b and {: #c\n{.d}",
-            ("a", "c"),
-        ),
-        (
-            '<path fill="url(#chart)" style="color: #f59e0b"/><a href=\'x\'\ntitle="Of #tea">#b</a> a < b #c > d',
-            ("c",),
-        ),
+        ("## Tea {#tea}\n{: #steep .no_toc }\n## Milk {.a #milk}\n{{ #a }} {#b and {: #c\n{.d}", ("a", "c")),
+        ('<path fill="url(#chart)" style="x: #f59e0b"/><a href=\'x\'\ntitle="Of #tea">#b</a> a < b #c > d', ("c",)),
         ("Wenn p <X = 3 gilt.\n\n#wichtig\n\n> Zitat", ("wichtig",)),
         ("if a<b and c=5: #todo then 7 > 3", ("todo",)),
         ('<input disabled value="x > #y"> #z', ("z",)),
@@ -245,7 +223,6 @@ def test_a_file_name_of_macos_gives_the_same_note_as_on_other_systems(path: str,
         ("---\ntitle: {{title}}\ndate: <% tp.date.now() %>\n---\n", "{{title}} (Note)", "x"),
         ("---\ntitle: '[[Ada Lovelace|Ada]], note'\n---\n", "Ada, note", "x"),
         ('---\ntitle: "unclosed note\nother: 1\n---\n', '"unclosed note', "x"),
-        ("---\n\tnested: tab\ntitle: note\n---\n", "Note", "x"),
         ("---  \n---\t\n", "Note", "x"),
         ("---\n...\n", "Note", "x"),
         ("\ufeff---\r\ntitle: note\r\n---\r\n", "note", "x"),
@@ -267,6 +244,7 @@ def test_a_file_name_of_macos_gives_the_same_note_as_on_other_systems(path: str,
                 "---\r\nDear Ada: thank you\r\n\r\nand for the cake.\r\n---\r\n",
                 "+++\nDear Ada = thank you\n+++\n",
                 "---\nlist: [1,\n  2\n---\n",
+                "---\n\tnested: tab\ntitle: note\n---\n",
             )
         ),
         *(
@@ -277,8 +255,7 @@ def test_a_file_name_of_macos_gives_the_same_note_as_on_other_systems(path: str,
 )
 def test_a_wrong_property_does_not_refuse_a_note(block: str, title: str, content: str) -> None:
     note = _note(f"{block}x")
-    if title != "Note" or content != "x" or "tab" not in block:
-        assert (note.title, note.content) == (title, content)
+    assert (note.title, note.content) == (title, content)
 
 
 @pytest.mark.parametrize(
@@ -292,8 +269,8 @@ def test_a_wrong_property_does_not_refuse_a_note(block: str, title: str, content
 )
 def test_a_number_that_is_not_a_date_is_reported_with_its_line_and_property(block: str, message: str) -> None:
     (item,) = _items(f"{block}x")
-    refused = read_item(item, Defaults(new_id=new_id), vault="vault")
-    assert isinstance(refused, FailedRequest) and message in refused.error
+    refused = _refusal(item)
+    assert message in refused.error
     assert refused.external_id == ExternalId("vault", "Note.md")
 
 
@@ -302,9 +279,7 @@ def test_a_number_that_is_not_a_date_is_reported_with_its_line_and_property(bloc
 def test_a_note_without_a_valid_time_can_be_corrected_in_the_file_of_failures(time: str, own: str) -> None:
     note = f"---\n{time}\ntitle: Tea\ntags: [a, b]\n{own}mood: good\n---\nSteep it."
     (item,) = reading.read(io.BytesIO(note.encode()), "v/Tea.md", "markdown", path="Tea.md")
-    refused = read_item(item, Defaults(new_id=new_id), vault="vault")
-    assert isinstance(refused, FailedRequest) and ("must" in refused.error or "time" in refused.error)
-    line = json.loads(Record(item, refused).line) | {"timestamp": "2026-05-20"}
+    line = json.loads(Record(item, _refusal(item)).line) | {"timestamp": "2026-05-20"}
     (corrected,) = _items(json.dumps(line), "failures.jsonl")
     request = _request(corrected)
     assert (request.content, request.title, request.tags) == ("Steep it.", "Tea", ("a", "b"))
@@ -373,7 +348,6 @@ def test_a_note_is_read_in_each_common_encoding_of_editors(encoding: str) -> Non
     "text",
     [
         "L’été dernier, « à côté » de la forêt… où ? – là-bas",
-        "¿Cuándo? ¡Mañana! — dijo él. Não é ação, coração.",
         "Umlaute: äöüß",
         "Þetta er íslenska: ðæööþ",
         "——— “Hallo” ——— •••••••••• 5 €",
@@ -391,9 +365,7 @@ def test_a_note_is_read_in_each_common_encoding_of_editors(encoding: str) -> Non
         "Diário. Amanhã vamos à Île de la Cité. De manhã, Île Saint-Louis.",
         "1ºtrimestre e 2ºtrimestre: uma maçã amanhã de manhã, irmãzinha e capitãs.",
         "Übermäßig höfliche Grüße an Søren und Bjørn in Åsgårdstrand",
-        "Sõbrad, tõepoolest, töötasid õhtul köögis.",
         "Il pìccolo prìncipe vive qui.",
-        "Où sont les châteaux ? Noël à l'île, s'il vous plaît, cœur dîner.",
     ],
 )
 def test_a_note_in_windows_1252_is_read(text: str) -> None:
@@ -424,12 +396,8 @@ def test_a_note_in_turkish_is_read_in_windows_1254(text: str) -> None:
         ("会议记录：我们决定使用新的数据库。PR https://example.com/a", "gbk"),
         ("會議記錄：我們決定使用新的資料庫。", "big5"),
         ("会議の記録：新しいデータベースを使うことに決めました。", "shift_jis"),
-        ("会議の記録：新しいデータベースを使うことに決めました。", "euc_jp"),
-        ("회의록: 새 데이터베이스를 쓰기로 했다.", "euc_kr"),
         ("Мы решили использовать новую базу данных, и всё.", "cp1251"),
         ("Мы решили использовать новую базу данных.", "koi8-r"),
-        ("Αποφασίσαμε να χρησιμοποιήσουμε νέα βάση", "cp1253"),
-        ("החלטנו להשתמש במסד נתונים חדש", "cp1255"),
         ("قررنا استخدام قاعدة بيانات جديدة", "cp1256"),
         ("เราตัดสินใจใช้ฐานข้อมูลใหม่", "cp874"),
         ("สวัสดี", "tis-620"),
@@ -440,9 +408,7 @@ def test_a_note_in_turkish_is_read_in_windows_1254(text: str) -> None:
         ("Am hotărât să folosim o bază de date nouă, mai rapidă şi mai bună în producţie.", "cp1250"),
         ("Das Treffen in München war schön.", "cp437"),
         ("Käse", "cp850"),
-        ("Käse schön", "cp850"),
         ("De går på vår gård i går", "cp850"),
-        ("Das Café ist geöffnet, die Brücke führt nach Süden.", "mac_roman"),
         ("Käse", "mac_roman"),
         ("un café", "mac_roman"),
         ("会議の記録", "shift_jis"),
@@ -495,25 +461,13 @@ SPACES = " " * 90_000
         f"# x\n\na: b\n{SPACES[:400]}x\n{'y:' * 20_000}\n{SPACES}",
     ],
     ids=[
-        "key",
-        "table",
-        "inline table",
-        "flow",
-        "flow on many lines",
-        "tag",
-        "no property",
-        "spaces at the end",
-        "not YAML",
-        "Logseq",
-        "aliases",
-        "tags in the text",
-        "attributes",
-        "Notion",
+        "key", "table", "inline table", "flow", "flow on many lines", "tag", "no property", "spaces at the end",
+        "not YAML", "Logseq", "aliases", "tags in the text", "attributes", "Notion",
     ],
-)
+)  # fmt: skip
 def test_the_time_for_a_note_does_not_grow_with_the_square_of_its_length(text: str) -> None:
     before = time.thread_time()
-    assert _items(text) and _items(text, PAGE)
+    assert _items(text, PAGE if text.startswith("#") else "Note.md")
     assert time.thread_time() - before < 5.0
 
 
@@ -540,16 +494,10 @@ def test_a_bundle_s_concept_keeps_every_property() -> None:
         ("title: Note\naliases: '[A, B]'", "Note (A; B)", {"aliases": ["A", "B"]}),
         ("title: Note\naliases: '[[A B]], [[C#part|D]]'", "Note (A B; D)", {"aliases": ["A B", "D"]}),
         ("title: Note\naliases: A, [draft]", "Note (A; [draft])", {"aliases": ["A", "[draft]"]}),
-        (
-            "title: Note\naliases: ['[[A B]]', '[C](c.md)', true]",
-            "Note (A B; C; true)",
-            {"aliases": ["A B", "C", "true"]},
-        ),
+        ("title: Note\naliases: ['[[A B]]', '[C](c)', true]", "Note (A B; C; true)", {"aliases": ["A B", "C", "true"]}),
     ],
 )
-def test_a_title_or_alias_that_is_not_the_title_of_the_memory_stays_in_its_metadata(
-    block: str, title: str, metadata: dict[str, Any]
-) -> None:
+def test_an_unused_title_or_alias_stays_in_the_metadata(block: str, title: str, metadata: dict[str, Any]) -> None:
     note = _note(f"---\n{block}\n---\nx")
     assert note.title == title
     assert note.metadata.items() >= metadata.items()
@@ -608,16 +556,23 @@ def test_a_note_s_source_and_key_are_used_and_a_source_without_a_key_is_metadata
     assert clipped.metadata["source"] == "https://example.com"
 
 
-@pytest.mark.parametrize("character", "\u200e\u200b\u00ad\ufeff\u2028\t\n\a\u200f\u202a\uf03a\uf8ff\udce9")
+@pytest.mark.parametrize("character", "\u200e\u200b\u00ad\ufeff\u2028\t\n\a\u200f\u202a\uf03a\uf8ff")
 @pytest.mark.parametrize("path", ["{}a.md", "b/a{}.md", "c" * 299 + "{}.md"])
 def test_a_note_whose_name_has_an_invisible_character_is_read_and_has_its_own_key(path: str, character: str) -> None:
     key = key_of_path(path.format(character))
     assert TypeAdapter(Key).validate_python(key) == key != key_of_path(path.format(""))
 
 
-@pytest.mark.parametrize("path", ["a.md", "Ordner/ü 👩\u200d🔬.md", "नमस्ते.md", " a b.md"])
-def test_the_key_of_a_visible_path_is_the_path(path: str) -> None:
-    assert key_of_path(path) == path
+@pytest.mark.parametrize(
+    ("path", "key"),
+    [
+        *((path, path) for path in ("a.md", "Ordner/ü 👩\u200d🔬.md", "नमस्ते.md", " a b.md")),
+        ("caf\udce9.md", "caf\\udce9.md"),
+        ("caf\udce8.md", "caf\\udce8.md"),
+    ],
+)
+def test_the_key_of_a_path_is_the_path_with_bytes_that_are_not_utf_8_as_escapes(path: str, key: str) -> None:
+    assert key_of_path(path) == key
 
 
 def test_paths_longer_than_a_key_have_different_keys() -> None:
@@ -663,9 +618,7 @@ def test_dates_as_people_write_them(text: str, meant: str | None) -> None:
         ("created_at: 05-06-2026", MODIFIED),
     ],
 )
-def test_the_order_of_day_and_month_is_that_of_another_date_of_the_note_or_of_notesnook(
-    block: str, when: datetime
-) -> None:
+def test_the_order_of_day_and_month_is_that_of_another_date_or_of_notesnook(block: str, when: datetime) -> None:
     assert _note(f"---\n{block}\n---\nx").timestamp == when
 
 

@@ -1,4 +1,4 @@
-"""The error if PostgreSQL does not start names the cause, and only a log that exists."""
+"""The errors if PostgreSQL does not start name the cause and the fix."""
 
 import errno
 from pathlib import Path
@@ -42,3 +42,21 @@ def test_the_error_names_the_log_only_if_it_exists(tmp_path: Path, has_log: bool
         log.touch()
     error = _error(directory, RuntimeError("initdb ended with 1"))
     assert error == f"PostgreSQL did not start: initdb ended with 1{f': read its log {log}' if has_log else ''}"
+
+
+@pytest.mark.parametrize("written", [b"", b"\x00\x00\x00", b"\xff16", b"15\n"])
+def test_a_cluster_of_another_or_unknown_version_is_an_error_with_advice(tmp_path: Path, written: bytes) -> None:
+    directory = DataDir(tmp_path)
+    directory.postgres.mkdir()
+    (directory.postgres / "PG_VERSION").write_bytes(written)
+    with pytest.raises(Misconfigured, match=r"PG_VERSION must contain 16.* restore the directory from a backup"):
+        postgres.start(directory)
+
+
+@pytest.mark.parametrize("written", [None, b"16\n"])
+def test_a_new_directory_and_a_cluster_of_this_version_are_accepted(tmp_path: Path, written: bytes | None) -> None:
+    directory = DataDir(tmp_path)
+    directory.postgres.mkdir()
+    if written:
+        (directory.postgres / "PG_VERSION").write_bytes(written)
+    directory.check_version(postgres.VERSION)

@@ -2,32 +2,23 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import nullcontext
 from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from mnemosyne.cli import remember
 from tests.fakes import FakeServices
 from tests.memories import store_content
 from tests.tools import answer_of
+from tests.unit.cli.conftest import invoke
 
 Search = Callable[..., Result]
 UNRELATED = "zeppelin gibberish quux"
-
-
-class _Client:
-    """Client that calls the tools within the test's process."""
-
-    def __init__(self, services: FakeServices) -> None:
-        self._services = services
-
-    def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        answer: dict[str, Any] = json.loads(json.dumps(answer_of(self._services, tool, **arguments)))
-        return answer
 
 
 @pytest.fixture
@@ -36,14 +27,11 @@ def search(services: FakeServices, monkeypatch: pytest.MonkeyPatch) -> Search:
     store_content(services.memories, "The oolong is on shelf 7.", tags=("tea", "été"))
     store_content(services.memories, "Cars are fast")
 
-    @contextmanager
-    def client(*_: object, **__: object) -> Iterator[_Client]:
-        yield _Client(services)
+    def call(tool: str, arguments: dict[str, Any]) -> Any:
+        return json.loads(json.dumps(answer_of(services, tool, **arguments)))
 
-    monkeypatch.setattr(remember, "tool_client", client)
-    return lambda *arguments: CliRunner().invoke(
-        remember.search, ["--timezone", "UTC", *arguments, "--url", "http://x"]
-    )
+    monkeypatch.setattr(remember, "tool_client", lambda *_, **__: nullcontext(SimpleNamespace(call=call)))
+    return lambda *arguments: invoke("search --timezone UTC --url http://x", *arguments)
 
 
 def _confidences(printed: str) -> list[str]:
@@ -106,7 +94,7 @@ def test_json_is_the_answer_of_the_tool(search: Search, services: FakeServices, 
 
 
 def test_a_long_memory_ends_with_the_matching_passage_and_a_note(search: Search, services: FakeServices) -> None:
-    store_content(services.memories, "Walls were painted. " * 4_000 + "The zebra key is under the pot.")
+    store_content(services.memories, "Walls were painted. " * 1_000 + "The zebra key is under the pot.")
     lines = search("zebra key").stdout.splitlines()
     note = lines.index("    (cut off here; get_memory and the console show the whole memory)")
     assert lines[note - 1].startswith("    … ")

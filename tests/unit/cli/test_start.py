@@ -33,7 +33,7 @@ def _interrupted(module: str, *, ignored: bool = False) -> subprocess.CompletedP
     )
 
 
-@pytest.mark.parametrize("module", ["mnemosyne.cli.main", "click", "mnemosyne.cli.terminal"])
+@pytest.mark.parametrize("module", ["mnemosyne.cli.main", "click"])
 def test_ctrl_c_during_the_imports_ends_the_command_without_a_traceback(module: str) -> None:
     ended = _interrupted(module)
     assert (ended.returncode, ended.stdout, ended.stderr) == (-signal.SIGINT, "", "")

@@ -9,15 +9,14 @@ from typing import Any
 import click
 import psutil
 import pytest
-from click.testing import CliRunner
 
 from mnemosyne.cli.main import cli
 from mnemosyne.cli.tool_client import ToolClient
 from mnemosyne.errors import Unavailable
 from mnemosyne.settings import PREFIX
+from tests.unit.cli.conftest import invoke
 
-SERVERS = ("dev", "stdio")  # these commands start a system instead of using one
-OFFLINE = (("receipt", "verify"),)
+WITHOUT_TARGET = ("dev", "stdio", "receipt verify")  # they start a system instead of using one, or work offline
 TARGETS = {"--url": "http://127.0.0.1:9/mcp", "--data-dir": "/proc/nowhere", "--project": "some-project"}
 REACHED = {
     "--url": "called http://127.0.0.1:9/mcp",
@@ -26,30 +25,26 @@ REACHED = {
 }
 """A part of a command's output that shows which target the command has used, by the target's option."""
 SETTINGS = {"MNEMOSYNE_DATABASE_URL": "no-address", "MNEMOSYNE_TOPIC": "file:///nowhere"}
+ONE_SETTING = {"MNEMOSYNE_TOPIC": "file:///nowhere"}
 NOTE = Path(__file__).parents[3] / "README.md"
-SETTINGS_READ = "MNEMOSYNE_DATABASE_URL"
-MORE_ARGUMENTS = {
-    ("search",): ["tea"],
-    ("access",): ["--key", "abcdefghijkl"],
-    ("dead-letters", "drop"): ["--all", "--yes"],
-    ("forget",): ["--all"],
-    ("holds", "place"): ["--all"],
-    ("grants", "revoke"): ["--person", "ada@example.com"],
-    ("quota", "set"): ["--memories", "1"],
-    ("retention", "set"): ["--default", "1d"],
-    ("reembed",): ["--model", "m", "--dimension", "128"],
-}
+ARGUMENTS = {
+    "search": "tea", "access": "--key abcdefghijkl", "dead-letters drop": "--all --yes", "forget": "--all",
+    "holds place": "--all", "grants revoke": "--person ada@example.com", "quota set": "--memories 1",
+    "retention set": "--default 1d", "reembed": "--model m --dimension 128",
+}  # fmt: skip
+"""The arguments that a command needs in addition to the required ones."""
 
 
-def _commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+def _commands(group: click.Group, path: str = "") -> Iterator[tuple[str, click.Command]]:
     for name, command in group.commands.items():
         if isinstance(command, click.Group):
-            yield from _commands(command, (*path, name))
-        elif name not in SERVERS and (*path, name) not in OFFLINE:
-            yield (*path, name), command
+            yield from _commands(command, f"{path}{name} ")
+        elif path + name not in WITHOUT_TARGET:
+            yield path + name, command
 
 
 COMMANDS = dict(_commands(cli))
+each_command = pytest.mark.parametrize("command", COMMANDS)
 
 
 def _value(parameter: click.Parameter) -> str:
@@ -58,29 +53,30 @@ def _value(parameter: click.Parameter) -> str:
     return str(NOTE) if parameter.name == "files" else "0198c5f2-0000-7000-8000-000000000000"
 
 
-def _arguments(path: tuple[str, ...]) -> list[str]:
-    """Return the required arguments of the command."""
-    values = [
-        ([param.opts[0]] if isinstance(param, click.Option) else []) + [_value(param)]
-        for param in COMMANDS[path].params
+def _run(command: str, *arguments: str) -> tuple[int, str]:
+    """Run a command with its required arguments and these. Return its exit code and what it prints, on one line."""
+    required = [
+        f"{param.opts[0] if isinstance(param, click.Option) else ''} {_value(param)}"
+        for param in COMMANDS[command].params
         if param.required
     ]
-    return [word for value in values for word in value] + MORE_ARGUMENTS.get(path, [])
-
-
-def _run(*arguments: str) -> tuple[int, str]:
-    result = CliRunner().invoke(cli, arguments)
+    result = invoke(f"{command} {' '.join(required)} {ARGUMENTS.get(command, '')}", *arguments)
     return result.exit_code, " ".join(f"{result.output} {result.exception or ''}".split())
 
 
-def _targets_in_help(path: tuple[str, ...]) -> list[str]:
+def _targets_in_help(command: str) -> list[str]:
     """Return the targets in the command's help."""
-    options = {param.opts[0]: param.hidden for param in COMMANDS[path].params if isinstance(param, click.Option)}
+    options = {param.opts[0]: param.hidden for param in COMMANDS[command].params if isinstance(param, click.Option)}
     return [option for option in TARGETS if not options[option]]
 
 
-def _takes_settings(path: tuple[str, ...]) -> bool:
-    return path not in {("remember",), ("search",)}
+def _takes_settings(command: str) -> bool:
+    return command not in ("remember", "search")
+
+
+def _set(monkeypatch: pytest.MonkeyPatch, settings: dict[str, str]) -> None:
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
 
 
 @pytest.fixture(autouse=True)
@@ -104,54 +100,54 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return directory
 
 
-@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
-@pytest.mark.parametrize("environment", [{}, {"MNEMOSYNE_TOKEN": "mnk_x"}], ids=["nothing set", "token set"])
+@pytest.mark.parametrize(
+    ("command", "settings"), [("search", {}), *((command, {"MNEMOSYNE_TOKEN": "mnk_x"}) for command in COMMANDS)]
+)
 def test_a_command_without_a_target_uses_the_local_system_and_does_not_create_one(
-    path: tuple[str, ...], environment: dict[str, str], home: Path, monkeypatch: pytest.MonkeyPatch
+    command: str, settings: dict[str, str], home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    code, output = _run(*path, *_arguments(path))
-    options = _targets_in_help(path)
+    _set(monkeypatch, settings)
+    code, output = _run(command)
+    options = _targets_in_help(command)
     assert code == 1
     assert "no target is named" in output
     assert all(option in output for option in options)
-    assert ("a deployment's settings in the environment" in output) == _takes_settings(path)
+    assert ("a deployment's settings in the environment" in output) == _takes_settings(command)
     if "--data-dir" in options:
         assert f"there is no local system in {home}/data/mnemosyne" in output
         assert "start one with `mnemosyne dev`" in output
-        assert ("MNEMOSYNE_TOKEN is set" in output) == (bool(environment) and "--url" in options)
+        assert ("MNEMOSYNE_TOKEN is set" in output) == (bool(settings) and "--url" in options)
     assert list(home.iterdir()) == []
 
 
-@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+@each_command
 @pytest.mark.parametrize("option", TARGETS)
 def test_an_option_for_the_target_overrides_the_environment(
-    path: tuple[str, ...], option: str, home: Path, monkeypatch: pytest.MonkeyPatch
+    command: str, option: str, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in SETTINGS.items():
-        monkeypatch.setenv(name, value)
-    code, output = _run(*path, *_arguments(path), option, TARGETS[option])
-    if option in _targets_in_help(path):
+    _set(monkeypatch, SETTINGS)
+    code, output = _run(command, option, TARGETS[option])
+    if option in _targets_in_help(command):
         assert (code, REACHED[option] in output) == (1, True), output
     else:
         assert code == 2
-        assert f"`{cli.name} {' '.join(path)}` does not work with {option}: use " in output
-        assert all(usable in output for usable in _targets_in_help(path))
+        assert f"`{cli.name} {command}` does not work with {option}: use " in output
+        assert all(usable in output for usable in _targets_in_help(command))
     assert list(home.iterdir()) == []
 
 
-@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
-@pytest.mark.parametrize("settings", [SETTINGS, {"MNEMOSYNE_TOPIC": "file:///nowhere"}], ids=["all", "not all"])
+@pytest.mark.parametrize(
+    ("command", "settings"),
+    [*((command, SETTINGS) for command in COMMANDS), ("import", ONE_SETTING), ("search", ONE_SETTING)],
+)
 def test_without_an_option_the_settings_name_the_target(
-    path: tuple[str, ...], settings: dict[str, str], home: Path, monkeypatch: pytest.MonkeyPatch
+    command: str, settings: dict[str, str], home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in settings.items():
-        monkeypatch.setenv(name, value)
-    code, output = _run(*path, *_arguments(path))
-    assert "no local system" not in output
-    if _takes_settings(path):
-        assert (code, SETTINGS_READ in output) == (1, True), output
+    _set(monkeypatch, settings)
+    code, output = _run(command)
+    assert "no local system" not in output and "unknown settings" not in output
+    if _takes_settings(command):
+        assert (code, "MNEMOSYNE_DATABASE_URL" in output) == (1, True), output
     else:
         assert code == 2
         assert "does not work with a deployment's settings in the environment, and " in output
@@ -159,49 +155,43 @@ def test_without_an_option_the_settings_name_the_target(
     assert list(home.iterdir()) == []
 
 
-@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
-def test_a_misspelt_setting_is_named_without_an_option(path: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("MNEMOSYNE_DATABSE_URL", "MNEMOSYNE_TOPICS", "MNEMOSYNE_TOKEN", "MNEMOSYNE_LOG_LEVEL"):
-        monkeypatch.setenv(name, "x")
-    note = (
-        "Note: unknown settings in the environment: MNEMOSYNE_DATABSE_URL, MNEMOSYNE_TOPICS. Correct or remove them.\n"
-    )
-    without = CliRunner().invoke(cli, [*path, *_arguments(path)])
-    assert without.stderr.startswith(note) and without.output.count(note) == 1
-    option = _targets_in_help(path)[0]
-    assert "unknown settings" not in _run(*path, *_arguments(path), option, TARGETS[option])[1]
-    for name in ("MNEMOSYNE_DATABSE_URL", "MNEMOSYNE_TOPICS"):
-        monkeypatch.delenv(name)
-    assert "unknown settings" not in _run(*path, *_arguments(path))[1]
+@each_command
+def test_a_misspelt_setting_is_named_without_an_option(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("MNEMOSYNE_DATABSE_URL", "MNEMOSYNE_TOPICS", "MNEMOSYNE_TOKEN", "MNEMOSYNE_LOG_LEVEL")
+    _set(monkeypatch, dict.fromkeys(names, "x"))
+    note = "Note: unknown settings in the environment: MNEMOSYNE_DATABSE_URL, MNEMOSYNE_TOPICS. Correct or remove them."
+    _, output = _run(command)
+    assert output.startswith(note) and output.count(note) == 1
+    option = _targets_in_help(command)[0]
+    assert "unknown settings" not in _run(command, option, TARGETS[option])[1]
 
 
 def test_an_import_via_mcp_with_a_deployment_s_settings_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in SETTINGS.items():
-        monkeypatch.setenv(name, value)
-    code, output = _run("import", str(NOTE), "--via", "mcp")
+    _set(monkeypatch, SETTINGS)
+    code, output = _run("import", "--via", "mcp")
     assert code == 2
     assert "--via mcp does not work with a deployment's settings in the environment: use --url URL" in output
 
 
-@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
-def test_two_targets_are_refused_and_both_are_named(path: tuple[str, ...]) -> None:
+@each_command
+def test_two_targets_are_refused_and_both_are_named(command: str) -> None:
     for pair in itertools.combinations(TARGETS, 2):
-        code, output = _run(*path, *_arguments(path), *(word for option in pair for word in (option, TARGETS[option])))
+        code, output = _run(command, *(word for option in pair for word in (option, TARGETS[option])))
         assert code == 2
         assert f"give only one of --url, --data-dir and --project, got {pair[0]} and {pair[1]}" in output
 
 
-@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
-def test_an_empty_target_is_refused(path: tuple[str, ...]) -> None:
-    for option in _targets_in_help(path):
-        code, output = _run(*path, *_arguments(path), option, "")
+@each_command
+def test_an_empty_target_is_refused(command: str) -> None:
+    for option in _targets_in_help(command):
+        code, output = _run(command, option, "")
         assert code == 2
         assert f"{option} must not be empty" in output
 
 
-@pytest.mark.parametrize("path", [(), ("dev",), ("stdio",), *COMMANDS], ids=" ".join)
-def test_no_line_of_help_is_cut_off(path: tuple[str, ...]) -> None:
-    ended = CliRunner().invoke(cli, [*path, "--help"])
+@pytest.mark.parametrize("command", ["", "dev", "stdio", *COMMANDS])
+def test_no_line_of_help_is_cut_off(command: str) -> None:
+    ended = invoke(command, "--help")
     assert ended.exit_code == 0
     lines = ended.output.splitlines()
     assert not [line for line in lines if line.rstrip().endswith(("...", "…")) and not line.startswith("Usage")]
@@ -209,7 +199,7 @@ def test_no_line_of_help_is_cut_off(path: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("group", ["", "dead-letters", "grants", "keys", "lockouts", "quota", "retention"])
 def test_each_command_is_listed_with_a_whole_sentence(group: str) -> None:
-    output = _run(*group.split(), "--help")[1]
+    output = " ".join(invoke(group, "--help").output.split())
     listed = cli.commands[group] if group else cli
     assert isinstance(listed, click.Group)
     for command in listed.commands.values():
