@@ -306,7 +306,8 @@ def _as_markdown(folder: Path, memory: ExportedMemory) -> ExportedMemory:
 
 
 PIECES = [
-    "\n", "\n\n", "- #tag", "  - #tag", "tags: #tag", "keywords:  #tag", "- x", "---", "...", "'", '"', "word " * 20, ":",
+    "\n", "\n\n", "- #tag", "  - #tag", "tags: #tag", "keywords:  #tag", "- x", "---", "...", "'", '"', ":",
+    "word " * 20,
 ]  # fmt: skip
 TEXT_OF_PIECES = st.lists(st.sampled_from(PIECES), min_size=1, max_size=5).map("".join)
 
@@ -403,14 +404,17 @@ def _in_every_format(folder: Path, time: str | int) -> Iterator[Item]:
         ("2026-05-20T14:30:00+02:00", "2026-05-20T12:30:00Z"),
         ("2026-05-20T14:30:00", "2026-05-20T14:30:00Z"),
         ("2026-05-20", "2026-05-20T00:00:00Z"),
-        ("2026-05-20 14:30:00 UTC", "2026-05-20T14:30:00Z"),
         ("2026-05-20 14:30:00.5 UTC", "2026-05-20T14:30:00.500000Z"),
-        ("2026-05-20 14:30:00+00", "2026-05-20T14:30:00Z"),
+        (20260520, "2026-05-20T00:00:00Z"),
     ],
 )
-def test_a_time_without_an_offset_is_utc_in_every_format(tmp_path: Path, written: str, read_as: str) -> None:
-    times = [rfc3339(_request(item).timestamp) for item in _in_every_format(tmp_path, written)]
-    assert times == [read_as] * 4
+def test_a_time_without_an_offset_is_utc_in_every_format(tmp_path: Path, written: str | int, read_as: str) -> None:
+    assert {rfc3339(_request(item).timestamp) for item in _in_every_format(tmp_path, written)} == {read_as}
+
+
+def test_a_number_that_is_not_a_date_is_refused_in_every_format(tmp_path: Path) -> None:
+    errors = [_failure(item).error for item in _in_every_format(tmp_path, 2026)]
+    assert ["got 2026" in error for error in errors] == [True] * 3
 
 
 @pytest.mark.parametrize(
@@ -481,18 +485,6 @@ def test_a_gzip_file_is_read_up_to_the_limit_of_unpacked_bytes(tmp_path: Path, m
     monkeypatch.setattr("mnemosyne.formats.reading.UNPACKED_BYTES", 1_000_000)
     with pytest.raises(InvalidRequest, match="must contain at most 1,000,000 bytes unpacked"):
         _read(tmp_path / "x.jsonl.gz", gzip.compress(b" " * 5_000_000))
-
-
-@pytest.mark.parametrize("number", [20260711, 202607110000, 1_783_728_000, 1_783_728_000_000])
-def test_a_number_written_as_a_date_is_the_same_date_in_every_format(tmp_path: Path, number: int) -> None:
-    times = [rfc3339(_request(item).timestamp) for item in _in_every_format(tmp_path, number)]
-    assert times == ["2026-07-11T00:00:00Z"] * 3
-
-
-@pytest.mark.parametrize("number", [2026, 20261399, 46_000])
-def test_a_number_that_is_not_a_date_is_refused_in_every_format(tmp_path: Path, number: int) -> None:
-    errors = [_failure(item).error for item in _in_every_format(tmp_path, number)]
-    assert [f"got {number}" in error for error in errors] == [True] * 3
 
 
 @pytest.mark.parametrize("name", ["metadata", "ttl", "unknown"])
