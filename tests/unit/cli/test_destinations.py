@@ -33,35 +33,43 @@ from tests.memories import list_memories, store_content
 from tests.shared_database import SharedDatabase
 
 
+class LocalMcp(McpDestination):
+    """Destination whose server runs in the test's process, and delivers queued messages while an import waits."""
+
+    def __init__(self, services: FakeServices) -> None:
+        super().__init__("http://localhost:8000/mcp")
+        self.services = services
+        self.memories = services.memories_of(LOCAL.namespace)
+
+    def pause(self) -> None:
+        for message in self.messages():
+            ingest.store(message, memories=self.memories, embedder=self.services.embedder)
+
+    def messages(self) -> list[IngestMessage]:
+        """Return the messages in the queue."""
+        return [
+            decode(Published(message_id="", data=data, attributes=attributes))
+            for data, attributes in self.services.queue.messages
+        ]
+
+
 @pytest.fixture
-def over_mcp(services: FakeServices, monkeypatch: pytest.MonkeyPatch) -> McpDestination:
+def over_mcp(services: FakeServices, monkeypatch: pytest.MonkeyPatch) -> LocalMcp:
     def answer(self: ToolClient, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         result = call(by_name()[tool], arguments, LOCAL, services)
         assert not result.is_error, result.content
         return result.structured_content or {}
 
     monkeypatch.setattr(ToolClient, "call", answer)
-    return McpDestination("http://localhost:8000/mcp")
+    return LocalMcp(services)
 
 
 @pytest.mark.parametrize("tags", [(), ("none",), ("None", "x")])
-def test_an_import_replaces_the_tags(over_mcp: McpDestination, services: FakeServices, tags: tuple[str, ...]) -> None:
-    memory_id = store_content(services.memories_of(LOCAL.namespace), "a", tags=("alpha",))
+def test_an_import_replaces_the_tags(over_mcp: LocalMcp, tags: tuple[str, ...]) -> None:
+    memory_id = store_content(over_mcp.memories, "a", tags=("alpha",))
     over_mcp.change(memory_id, MemoryChange(tags=tags))
-    memory = services.memories_of(LOCAL.namespace).fetch(memory_id)
-    assert memory
+    (memory,) = list_memories(over_mcp.memories)
     assert memory.tags == tags
-
-
-def _deliver(services: FakeServices) -> list[IngestMessage]:
-    """Deliver the messages in the queue, and return them."""
-    messages = [
-        decode(Published(message_id="", data=data, attributes=attributes))
-        for data, attributes in services.queue.messages
-    ]
-    for message in messages:
-        ingest.store(message, memories=services.memories_of(message.namespace), embedder=services.embedder)
-    return messages
 
 
 def _records(over_mcp: McpDestination, rows: list[dict[str, Any]], source: Source) -> list[Record]:
@@ -95,22 +103,22 @@ def test_each_wait_is_printed_once(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     assert capsys.readouterr().err == notice * 2
 
 
-def test_requests_over_mcp_have_the_ids_in_the_journal(over_mcp: McpDestination, services: FakeServices) -> None:
+def test_requests_over_mcp_have_the_ids_in_the_journal(over_mcp: LocalMcp) -> None:
     source = Source("rows.csv")
     records = _records(over_mcp, ROWS, source)
     ids = [record.reading.request_id for record in records]
     assert over_mcp.outcomes(ids) == {}
     over_mcp.send(records, source)
     over_mcp.send(records, source)
-    _deliver(services)
+    over_mcp.pause()
     states = [over_mcp.outcomes(ids)[id_].state for id_ in ids]
     assert states == [IngestState.STORED, IngestState.STORED, IngestState.FAILED, IngestState.FAILED]
     assert over_mcp.outcomes(ids)[ids[3]].error == 'namespace must be "default", got "another"'
-    assert len(list_memories(services.memories_of(LOCAL.namespace))) == 2
+    assert len(list_memories(over_mcp.memories)) == 2
 
 
 @pytest.mark.parametrize("is_deleted", [False, True], ids=["stored", "deleted"])
-def test_a_status_belongs_to_its_record(over_mcp: McpDestination, services: FakeServices, is_deleted: bool) -> None:
+def test_a_status_belongs_to_its_record(over_mcp: LocalMcp, is_deleted: bool) -> None:
     request_id, sent = new_id(), {"source": "crm", "key": "a"}
 
     def item(**fields: str) -> Item:
@@ -120,46 +128,44 @@ def test_a_status_belongs_to_its_record(over_mcp: McpDestination, services: Fake
         return read_item(item(**fields), Defaults(new_id=over_mcp.new_id))
 
     over_mcp.send([Record(item(**sent), read(**sent))], Source("f"))
-    _deliver(services)
+    over_mcp.pause()
     status = over_mcp.outcomes([request_id])[request_id]
     assert status.memory_id
     if is_deleted:
-        services.memories_of(LOCAL.namespace).delete(status.memory_id)
+        over_mcp.memories.delete(status.memory_id)
         status = over_mcp.outcomes([request_id])[request_id]
     assert over_mcp.belongs_to(status, read(**sent))
     assert not over_mcp.belongs_to(status, read(source="crm", key="b"))
     assert over_mcp.belongs_to(status, read(**sent, content="coffee")) == is_deleted  # the deleted content is unknown
 
 
-def test_records_with_many_values_are_sent_in_several_calls(over_mcp: McpDestination, services: FakeServices) -> None:
+def test_records_with_many_values_are_sent_in_several_calls(over_mcp: LocalMcp) -> None:
     vector, source = [0.5] * 1536, Source("v.jsonl")
     rows: list[dict[str, Any]] = [
         {"content": f"fact {n}", "timestamp": "2026-05-20", "metadata": {"vector": vector}} for n in range(14)
     ]
     records = _records(over_mcp, [*rows, {"content": ""}], source)
     over_mcp.send(records, source)
-    assert len(_deliver(services)) > 1
+    assert len(over_mcp.messages()) > 1
+    over_mcp.pause()
     outcomes = over_mcp.outcomes([record.reading.request_id for record in records])
     assert [status.state for status in outcomes.values()].count(IngestState.STORED) == len(rows)
     assert outcomes[records[-1].reading.request_id].state is IngestState.FAILED
 
 
 @pytest.mark.parametrize("name", ["changes.jsonl", "changes.json"])
-def test_a_deletion_without_a_time_has_the_time_at_which_its_own_file_was_written(
-    over_mcp: McpDestination, services: FakeServices, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
-) -> None:
+def test_a_deletion_without_a_time_has_that_of_its_own_file(over_mcp: LocalMcp, tmp_path: Path, name: str) -> None:
     deletion = {"op": "delete", "source": "crm", "key": "9"}
     file, written = tmp_path / "folder" / name, datetime(2026, 5, 20, tzinfo=UTC)
     file.parent.mkdir()
     file.write_text(json.dumps(deletion if name.endswith("l") else [deletion]))
     os.utime(file, (written.timestamp(), written.timestamp()))
     os.utime(file.parent, (0, 0))
-    monkeypatch.setattr(over_mcp, "pause", lambda: _deliver(services))
     journal = Journal(file.parent, over_mcp.name)
     importer.run(formats.read(file.parent), Source.at(file.parent), over_mcp, journal, lambda count: None)
     assert journal.totals().states == {"deleted": 1}
     journal.finish()
-    ((request,),) = (message.deletions for message in _deliver(services))
+    ((request,),) = (message.deletions for message in over_mcp.messages())
     assert request.timestamp == written
 
 
@@ -180,18 +186,16 @@ TAKEN = "0192f3a4-643f-7f9f-8bdd-01b104fff04f"
     ],
 )
 def test_a_record_with_an_invalid_source_or_key_fails_once_and_is_reported_under_them_or_its_line(
-    over_mcp: McpDestination, services: FakeServices, monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
-    names: dict[str, Any], source: str, key: str,
-) -> None:  # fmt: skip
+    over_mcp: LocalMcp, tmp_path: Path, names: dict[str, Any], source: str, key: str
+) -> None:
     first = {"content": "one", "timestamp": "2026-05-20", "request_id": TAKEN}
     second = {"content": "two", "timestamp": "2026-05-20", **names}
     items = [Item("rows:1", first, line=1), Item("rows:2", second, line=2)]
-    monkeypatch.setattr(over_mcp, "pause", lambda: _deliver(services))
     journal = Journal(tmp_path / "rows", over_mcp.name)
     importer.run(items, Source("rows"), over_mcp, journal, lambda count: None)
     assert journal.totals().states == {"stored": 1, "failed": 1}
     journal.finish()
-    ((failed,),) = (message.rejected for message in _deliver(services))
+    ((failed,),) = (message.rejected for message in over_mcp.messages())
     assert failed.external_id == ExternalId(source, key)
 
 
