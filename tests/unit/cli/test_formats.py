@@ -338,7 +338,7 @@ SURROGATE = '{"content": "a\ud83d"}'
     ("line", "encoding", "error"),
     [
         ('{"content": "\udcff"}', "utf-8", "found the lone surrogate U.DCFF .* 0xff of a text that is not UTF-8"),
-        *((SURROGATE, encoding, "lone surrogate") for encoding in ("utf-8", "utf-16", "utf-16-le", "utf-32")),
+        *((SURROGATE, encoding, "lone surrogate") for encoding in ("utf-8-sig", "utf-16", "utf-16-be", "utf-32")),
         ("[" * 100_000, "utf-8", "nested"),
         (NESTED, "utf-8", "superseded_by_hash"),
         ("x" * 5_000_000, "utf-8", "a line must have at most 2,000,000 bytes"),

@@ -422,13 +422,6 @@ def test_a_note_in_utf_8_that_is_cut_off_within_a_character_is_refused(text: str
     assert "can't decode" in item.problem
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-8-sig"])
-def test_json_lines_are_read_in_utf_16(encoding: str) -> None:
-    line = json.dumps({"content": "Grüße", "timestamp": "2026-05-20"}, ensure_ascii=False) + "\n"
-    items = _items((line * 3).encode(encoding), "x.jsonl")
-    assert [_request(item).content for item in items] == ["Grüße"] * 3
-
-
 PAGE = "Plan 0123456789abcdef0123456789abcdef.md"
 """Path of a page that Notion has exported."""
 SPACES = " " * 90_000
@@ -461,17 +454,6 @@ def test_the_time_for_a_note_does_not_grow_with_the_square_of_its_length(text: s
     before = time.thread_time()
     assert _items(text, PAGE if text.startswith("#") else "Note.md")
     assert time.thread_time() - before < 5.0
-
-
-def test_a_bundle_s_concept_keeps_every_property() -> None:
-    front = {
-        "type": "Metric", "title": "Revenue", "description": "Of a year.", "tags": ["finance"], "status": "stable",
-        "stale_after": "2026-09-23", "sources": [{"id": "x", "resource": "https://example.com", "usage_count": 5}],
-        "verified": [{"by": "human:ada", "at": "2026-06-25T09:00:00Z"}], "resource": "https://example.com/r",
-    }  # fmt: skip
-    note = _note(f"---\n{yaml.safe_dump(front)}---\nThe text.", "metrics/revenue.md")
-    assert note.title == "Revenue"
-    assert {**note.metadata, "title": note.title, "tags": list(note.tags)}.items() >= front.items()
 
 
 @pytest.mark.parametrize(
