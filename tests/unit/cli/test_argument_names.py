@@ -14,7 +14,6 @@ from tests.tools import call_tool, text_of
 from tests.unit.cli.conftest import UseSystem, invoke, refusal
 
 LONG = "x" * 3_000
-ID = "0192f3a4-643f-7f9f-8bdd-01b104fff04f"
 
 
 @pytest.mark.parametrize(

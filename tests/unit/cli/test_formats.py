@@ -204,19 +204,6 @@ def test_a_damaged_gzip_file_of_mcp_memory_service_is_an_error_about_gzip(tmp_pa
         _read(tmp_path / "x.json.gz", gzip.compress(b'[{"content": "c", "created_at": 1770000000}]')[:-9])
 
 
-@pytest.mark.parametrize(
-    ("name", "format_"),
-    [
-        ("A.MD", "markdown"),
-        ("a.NDJSON.GZ", "jsonl"),
-        ("a.json.gz", "mcp-memory-service"),
-        ("a", None),
-    ],
-)
-def test_the_format_is_guessed_from_the_name(name: str, format_: str | None) -> None:
-    assert format_by_name(Path(name)) == format_
-
-
 def test_line_endings_are_kept(tmp_path: Path) -> None:
     (item,) = _read(tmp_path / "a.md", b"---\r\ndate: 2026-05-20\r\n---\r\none\r\ntwo\rthree\n")
     assert item.fields and item.fields["content"] == "one\r\ntwo\rthree\n"
@@ -451,19 +438,6 @@ def test_fields_that_a_memory_does_not_have_are_listed_as_left_out(
     tmp_path: Path, name: str, text: str, left_out: tuple[str, ...]
 ) -> None:
     assert [item.left_out for item in _read(tmp_path / name, text)] == [left_out]
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("x.jsonl.gz", MEMORY),
-        ("x.txt.gz", CHRONICLE),
-        ("x.md.gz", "---\ndate: 2026-05-20\n---\nc"),
-    ],
-)
-def test_compressed_files_are_read_in_the_format_of_their_content(tmp_path: Path, name: str, text: str) -> None:
-    (item,) = _read(tmp_path / name, gzip.compress(text.encode()))
-    assert rfc3339(_request(item).timestamp) == "2026-05-20T00:00:00Z"
 
 
 def test_a_truncated_gzip_file_is_an_error_after_its_readable_memories(tmp_path: Path) -> None:

@@ -1,14 +1,11 @@
 """The journal of an import: the errors on a full disk and during another import name the step to take."""
 
-import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from mnemosyne.cli import private
 from mnemosyne.cli.journal import Failure, Journal
 from mnemosyne.domain.outcome import NO_REQUEST
 from mnemosyne.errors import InvalidRequest
@@ -60,33 +57,3 @@ def test_a_second_import_of_a_file_into_the_same_system_is_refused_while_the_fir
         Journal(tmp_path / "b.jsonl", "here").finish()
         first.communicate()
     assert Journal(source, "here").resumed == 0
-
-
-def _link(path: Path) -> None:
-    path.symlink_to("/dev/null")
-
-
-def _second_link(path: Path) -> None:
-    path.with_name("other").touch()
-    path.hardlink_to(path.with_name("other"))
-
-
-@pytest.mark.parametrize("occupy", [_link, _second_link, Path.mkdir])
-def test_a_lock_file_that_is_not_the_user_s_is_refused_with_the_fix(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, occupy: Callable[[Path], None]
-) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    occupy(tmp_path / f"mnemosyne-imports-{os.getuid()}.lock")
-    with pytest.raises(InvalidRequest, match="or set TMPDIR to a directory of yours"):
-        private._lock_file.__wrapped__()
-
-
-def test_without_a_temporary_directory_the_error_names_the_fix(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", None)
-    monkeypatch.setattr("tempfile._get_default_tempdir", _no_directory)
-    with pytest.raises(InvalidRequest, match="or set TMPDIR to a directory of yours"):
-        private._lock_file.__wrapped__()
-
-
-def _no_directory() -> str:
-    raise FileNotFoundError("No usable temporary directory found")

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from mnemosyne.cli import private
 from mnemosyne.cli.journal import Journal
 from mnemosyne.cli.listing import format_by_name, list_files
-from mnemosyne.cli.private import FailuresFile, private, private_path
+from mnemosyne.cli.private import FailuresFile, private_path
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.item import FAILURE
 
@@ -75,6 +76,23 @@ def test_a_list_of_failures_planted_by_another_user_is_refused(source: Path, vic
         with pytest.raises(InvalidRequest, match="the list of failures would be"):
             step()
     assert victim.read_text() == "kept"
+
+
+@planted
+def test_a_lock_file_that_is_not_the_user_s_is_refused_with_the_fix(
+    tmp_path: Path, victim: Path, monkeypatch: pytest.MonkeyPatch, plant: Plant
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    plant(tmp_path / f"mnemosyne-imports-{os.getuid()}.lock", victim)
+    with pytest.raises(InvalidRequest, match="or set TMPDIR to a directory of yours"):
+        private._lock_file.__wrapped__()
+
+
+def test_without_a_temporary_directory_the_error_names_the_fix(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setattr("tempfile._candidate_tempdir_list", list)
+    with pytest.raises(InvalidRequest, match="or set TMPDIR to a directory of yours"):
+        private._lock_file.__wrapped__()
 
 
 @pytest.mark.parametrize("content", ["my own notes\n", '{"content": "tea"}\n', "[]\n", "{\n", "\x00"])
@@ -147,7 +165,7 @@ def test_an_import_that_cannot_write_names_the_fix(tmp_path: Path, monkeypatch: 
 def test_an_export_does_not_follow_symbolic_links_below_its_directory(tmp_path: Path, victim: Path) -> None:
     (tmp_path / "memory.md").symlink_to(victim)
     with pytest.raises(OSError, match="symbolic links"):
-        private(tmp_path / "memory.md", follow=False)
+        private.private(tmp_path / "memory.md", follow=False)
     assert victim.read_text() == "kept"
 
 
