@@ -1,4 +1,4 @@
-"""Run commands in the test's process, on a system that a function of the test replaces."""
+"""Run commands in the test's process, on a system or a server that a function of the test replaces."""
 
 import shlex
 from collections.abc import Callable
@@ -10,24 +10,16 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mnemosyne.app.operations.operation import Operation
-from mnemosyne.cli import (
-    access,
-    dead_letters,
-    export,
-    forget,
-    grants,
-    holds,
-    keys,
-    lockouts,
-    migrate,
-    redrive,
-    reembed,
-    retention,
-)  # fmt: skip
+from mnemosyne.cli import remember
 from mnemosyne.cli.main import cli
 
-MODULES = (access, dead_letters, export, forget, grants, holds, keys, lockouts, migrate, redrive, reembed, retention)
+WITH_SYSTEM = [
+    "access", "dead_letters", "export", "forget", "grants", "holds", "keys", "lockouts", "migrate", "redrive",
+    "reembed", "retention",
+]  # fmt: skip
+"""The modules whose commands run operations on a system."""
 UseSystem = Callable[[Callable[[Operation], Any]], None]
+UseServer = Callable[[Callable[[str, dict[str, Any]], Any]], None]
 
 
 @pytest.fixture
@@ -35,14 +27,25 @@ def use_system(monkeypatch: pytest.MonkeyPatch) -> UseSystem:
     """Function that lets commands use a system whose operations a function of the test runs."""
 
     def use(run: Callable[[Operation], Any]) -> None:
-        for module in MODULES:
+        for module in WITH_SYSTEM:
             for name in ("owners_system", "memory_system"):
-                monkeypatch.setattr(module, name, lambda **_: nullcontext(SimpleNamespace(run=run)), raising=False)
+                target = f"mnemosyne.cli.{module}.{name}"
+                monkeypatch.setattr(target, lambda **_: nullcontext(SimpleNamespace(run=run)), raising=False)
 
     return use
 
 
-def invoke(command: str, *arguments: str, answer: str | None = None) -> Result:
+@pytest.fixture
+def use_server(monkeypatch: pytest.MonkeyPatch) -> UseServer:
+    """Function that lets `mnemosyne remember` and `search` call the tools of a function of the test."""
+
+    def use(call: Callable[[str, dict[str, Any]], Any]) -> None:
+        monkeypatch.setattr(remember, "tool_client", lambda *_, **__: nullcontext(SimpleNamespace(call=call)))
+
+    return use
+
+
+def invoke(command: str, *arguments: str, answer: str | bytes | None = None) -> Result:
     """Run `mnemosyne` with the words of the command, and then the arguments. `answer` is its standard input."""
     return CliRunner().invoke(cli, [*shlex.split(command), *arguments], input=answer)
 

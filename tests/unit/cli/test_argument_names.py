@@ -1,17 +1,14 @@
 """Errors about the arguments of tools and operations name the options of the command."""
 
-from contextlib import nullcontext
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from mnemosyne.app.operations.operation import Operation
-from mnemosyne.cli import remember
 from mnemosyne.errors import InvalidRequest, NotFound
 from tests.fakes import FakeServices
 from tests.tools import call_tool, text_of
-from tests.unit.cli.conftest import UseSystem, invoke, refusal
+from tests.unit.cli.conftest import UseServer, UseSystem, invoke, refusal
 
 LONG = "x" * 3_000
 
@@ -28,15 +25,14 @@ LONG = "x" * 3_000
     ids=lambda text: text[:30],
 )
 def test_errors_of_tools_name_the_command_s_options(
-    services: FakeServices, monkeypatch: pytest.MonkeyPatch, command: str, message: str
+    services: FakeServices, use_server: UseServer, command: str, message: str
 ) -> None:
     def call(tool: str, values: dict[str, Any]) -> dict[str, Any]:
         result = call_tool(services, tool, **values)
         assert result.is_error
         raise InvalidRequest(f"{tool}: {text_of(result)}")
 
-    client = SimpleNamespace(call=call)
-    monkeypatch.setattr(remember, "tool_client", lambda *_, **__: nullcontext(client))
+    use_server(call)
     error = invoke(f"{command} --url http://127.0.0.1:9/mcp").exception
     assert isinstance(error, InvalidRequest)
     assert str(error).startswith(message)

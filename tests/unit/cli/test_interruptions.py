@@ -7,7 +7,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from click.testing import Result
 
 from mnemosyne.app.operations.dead_letters import RedriveDeadLetters
 from mnemosyne.app.operations.export import LINES, ExportMemories, RestoreLines
@@ -16,13 +15,14 @@ from mnemosyne.app.operations.holds import SuspendExpiry
 from mnemosyne.app.operations.operation import Operation
 from mnemosyne.app.operations.retention import ApplyRetention
 from mnemosyne.app.operations.system import FillMove, Migrate, ShowSchema
-from mnemosyne.cli import import_, redrive, remember, restore
+from mnemosyne.cli import import_, redrive, restore
 from mnemosyne.cli.system import SLICE
 from mnemosyne.errors import Conflict, InvalidRequest, NotFound, Unavailable
-from tests.unit.cli.conftest import UseSystem, invoke
+from tests.unit.cli.conftest import UseServer, UseSystem, invoke
 
 ID = "0192f3a4-643f-7f9f-8bdd-01b104fff04f"
 PROJECT = "--project ours"
+REMEMBER = "remember tea --url http://127.0.0.1:9/mcp"
 AWAY = Unavailable("the database is not available")
 
 
@@ -40,27 +40,22 @@ class FakeSystem:
         return self._answer
 
 
-def _remember(monkeypatch: pytest.MonkeyPatch, answers: dict[str, Any]) -> Result:
-    def call(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        if isinstance(answer := answers[tool], BaseException):
-            raise answer
-        return dict(answer)
-
-    client = SimpleNamespace(call=call)
-    monkeypatch.setattr(remember, "tool_client", lambda *_, **__: nullcontext(client))
-    return invoke("remember tea --url http://127.0.0.1:9/mcp")
+def _raise(fault: BaseException) -> Any:
+    raise fault
 
 
-def test_a_queued_memory_with_an_unreadable_state_does_not_fail_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_queued_memory_with_an_unreadable_state_does_not_fail_the_command(use_server: UseServer) -> None:
     queued = {"status": "queued", "request_id": ID}
-    result = _remember(monkeypatch, {"ingest_memory": queued, "ingest_status": AWAY})
+    use_server(lambda tool, arguments: queued if tool == "ingest_memory" else _raise(AWAY))
+    result = invoke(REMEMBER)
     assert result.exit_code == 0
     assert result.stdout == f"Queued as request {ID}: the server stores it as soon as it can.\n"
     assert result.stderr == "Its state cannot be read now: the database is not available\n"
 
 
-def test_an_interrupted_remember_says_that_the_memory_may_be_stored(monkeypatch: pytest.MonkeyPatch) -> None:
-    result = _remember(monkeypatch, {"ingest_memory": KeyboardInterrupt()})
+def test_an_interrupted_remember_says_that_the_memory_may_be_stored(use_server: UseServer) -> None:
+    use_server(lambda tool, arguments: _raise(KeyboardInterrupt()))
+    result = invoke(REMEMBER)
     assert result.exit_code == 1
     assert "the memory may be stored. Run the same command again, which stores nothing twice." in result.stderr
 
@@ -145,13 +140,10 @@ def test_a_redrive_names_the_command_that_lists_the_letters_that_back_off(use_sy
 def test_an_interrupted_import_says_that_the_same_command_continues(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, fault: BaseException
 ) -> None:
-    def send(*_: Any) -> None:
-        raise fault
-
     file = tmp_path / "notes.jsonl"
     file.write_text(json.dumps({"content": "tea", "timestamp": "2026-05-20T12:00:00Z"}))
     monkeypatch.setattr(import_, "_destination", lambda *_: nullcontext(SimpleNamespace(name="here", namespace="n")))
-    monkeypatch.setattr("mnemosyne.cli.importer.send", send)
+    monkeypatch.setattr("mnemosyne.cli.importer.send", lambda *_: _raise(fault))
     result = invoke(f"import {file} --data-dir {tmp_path}")
     assert result.exit_code == (143 if isinstance(fault, SystemExit) else 1)
     assert import_.INTERRUPTED in result.stderr

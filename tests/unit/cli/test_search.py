@@ -3,34 +3,27 @@
 import json
 import re
 from collections.abc import Callable
-from contextlib import nullcontext
 from datetime import UTC, datetime
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from click.testing import Result
 
-from mnemosyne.cli import remember
 from tests.fakes import FakeServices
 from tests.memories import store_content
 from tests.tools import answer_of
-from tests.unit.cli.conftest import invoke
+from tests.unit.cli.conftest import UseServer, invoke
 
 Search = Callable[..., Result]
 UNRELATED = "zeppelin gibberish quux"
 
 
 @pytest.fixture
-def search(services: FakeServices, monkeypatch: pytest.MonkeyPatch) -> Search:
+def search(services: FakeServices, use_server: UseServer) -> Search:
     """Function that runs the command `mnemosyne search` on two memories."""
     store_content(services.memories, "The oolong is on shelf 7.", tags=("tea", "été"))
     store_content(services.memories, "Cars are fast")
 
-    def call(tool: str, arguments: dict[str, Any]) -> Any:
-        return json.loads(json.dumps(answer_of(services, tool, **arguments)))
-
-    monkeypatch.setattr(remember, "tool_client", lambda *_, **__: nullcontext(SimpleNamespace(call=call)))
+    use_server(lambda tool, arguments: json.loads(json.dumps(answer_of(services, tool, **arguments))))
     return lambda *arguments: invoke("search --timezone UTC --url http://x", *arguments)
 
 
