@@ -317,17 +317,16 @@ def test_one_bad_file_does_not_fail_its_directory(tmp_path: Path) -> None:
     assert good.fields and good.fields["content"] == "good"
 
 
-NESTED = json.dumps({"content": "a", "superseded_by_hash": ["b"]})
-SURROGATE = '{"content": "a\ud83d"}'
-
-
 @pytest.mark.parametrize(
     ("line", "encoding", "error"),
     [
         ('{"content": "\udcff"}', "utf-8", "found the lone surrogate U.DCFF .* 0xff of a text that is not UTF-8"),
-        *((SURROGATE, encoding, "lone surrogate") for encoding in ("utf-8-sig", "utf-16", "utf-16-be", "utf-32")),
+        *(
+            ('{"content": "a\ud83d"}', encoding, "lone surrogate")
+            for encoding in ("utf-8-sig", "utf-16", "utf-16-be", "utf-32")
+        ),
         ("[" * 100_000, "utf-8", "nested"),
-        (NESTED, "utf-8", "superseded_by_hash"),
+        ('{"content": "a", "superseded_by_hash": ["b"]}', "utf-8", "superseded_by_hash"),
         ("x" * 5_000_000, "utf-8", "a line must have at most 2,000,000 bytes"),
     ],
     ids=lambda text: text[:20],

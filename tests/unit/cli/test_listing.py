@@ -21,18 +21,9 @@ from tests.unit.cli.conftest import invoke
 
 CHATGPT = [{"title": "T", "create_time": 1.0, "mapping": {"a": {"message": None}}}]
 JOPLIN, JOPLIN_ID = "an item of Joplin's RAW format", "0123456789abcdef0123456789abcdef"
-KINDLE = (
-    "Das Buch vom Tee (Kakuzo Okakura)\r\n- Ihre Markierung auf Seite 5 | Hinzugefügt am Mittwoch\r\n\r\n"
-    "Teaism is a cult.\r\n==========\r\n"
-)
-GRAPH = (
-    b'{"type":"entity","name":"Ada","entityType":"person","observations":["likes tea"]}\n'
-    b'{"type":"relation","from":"Ada","to":"Bob","relationType":"knows"}'
-)
-TRANSCRIPT = (
-    b'{"type":"summary","summary":"Tea","leafUuid":"b"}\n{"parentUuid":null,"sessionId":"a","type":"user",'
-    b'"message":{"role":"user","content":"hi"},"timestamp":"2026-05-20T10:00:00Z"}\n'
-)
+KINDLE = "Tee (Okakura)\r\n- Ihre Markierung auf Seite 5 | am Mittwoch\r\n\r\nTeaism is a cult.\r\n==========\r\n"
+GRAPH = b'{"type":"entity","name":"Ada","observations":["likes tea"]}\n{"type":"relation","from":"Ada","to":"Bob"}'
+TRANSCRIPT = b'{"type":"summary","summary":"Tea"}\n{"parentUuid":null,"type":"user","message":{"content":"hi"}}\n'
 CHRONICLE = f"{START}\nTS: 2026-05-20\n{END}".encode()
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\x00" * 600
 CLAUDE = [{"uuid": "x", "name": "T", "chat_messages": [{"text": "hi"}]}]

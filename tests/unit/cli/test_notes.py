@@ -463,6 +463,7 @@ def test_the_time_for_a_note_does_not_grow_with_the_square_of_its_length(text: s
         ("title: {en: Hello}", "Note", {"title": {"en": "Hello"}}),
         ("Title: Note\ntitle: Other note", "Note", {"title": "Other note"}),
         (f"title: {'note ' * 120}", ("note " * 100), {"title": ("note " * 120).strip()}),
+        ("title: Note\nstale_after: 2026-09-23", "Note", {"stale_after": "2026-09-23"}),
         ("title: Note\nalias: A\naliases: [B, C]", "Note (A; B; C)", {"aliases": ["A", "B", "C"]}),
         ("title: Note\naliases: {en: A}", "Note", {"aliases": {"en": "A"}}),
         ("title: Note\naliases: '[A, B]'", "Note (A; B)", {"aliases": ["A", "B"]}),
