@@ -11,24 +11,25 @@ from mnemosyne.cli.deployment import Deployment
 from mnemosyne.errors import EndedToken, Unavailable
 from tests.operations import workflow
 
-AT = {"sub": "1077", "email": "ada@example.com"}
-TOKEN = jwt.encode(AT, "a key of at least thirty-two bytes", "HS256")
-WITHOUT_EMAIL = jwt.encode({"sub": "1077"}, "a key of at least thirty-two bytes", "HS256")
+KEY = "a key of at least thirty-two bytes"
+TOKEN = jwt.encode({"sub": "1077", "email": "ada@example.com"}, KEY, "HS256")
+WITHOUT_EMAIL = jwt.encode({"sub": "1077"}, KEY, "HS256")
+ENDED = f"{TOKEN}x"
 
 
 class Called(Deployment):
     """A deployment whose workflow runs in this process. gcloud prints the given tokens, one at each call."""
 
-    def __init__(self, printed: list[str], ended: str = "none") -> None:
+    def __init__(self, printed: list[str]) -> None:
         super().__init__("a-project", "europe-west1", "mnemosyne")
-        self.printed, self.ended = printed, ended
+        self.printed = printed
         self.received: list[str] = []
         """The token with which each operation was called, in the order of the calls."""
         self._execute = workflow(self._run)
 
     def _run(self, action: str, arguments: Any, token: str) -> dict[str, Any]:
         self.received.append(token)
-        if token == self.ended:
+        if token == ENDED:
             raise EndedToken("the token has expired")
         return {"keys": []}
 
@@ -44,23 +45,17 @@ class Called(Deployment):
 @pytest.mark.parametrize(
     ("printed", "received"),
     [
-        ([TOKEN], TOKEN),
-        ([WITHOUT_EMAIL, TOKEN], TOKEN),
-        ([WITHOUT_EMAIL], ""),
-        (["not-a-jwt"], "not-a-jwt"),
-        ([], ""),
+        ([TOKEN], [TOKEN]),
+        ([WITHOUT_EMAIL, TOKEN], [TOKEN]),
+        ([WITHOUT_EMAIL], [""]),
+        (["not-a-jwt"], ["not-a-jwt"]),
+        ([], [""]),
+        ([ENDED, TOKEN], [ENDED, TOKEN]),
     ],
-    ids=["a person", "Compute Engine", "no e-mail", "another form", "no token"],
+    ids=["a person", "Compute Engine", "no e-mail", "another form", "no token", "a token that ends in a long command"],
 )
-def test_a_token_without_an_email_is_not_sent(printed: list[str], received: str) -> None:
+def test_an_operation_gets_a_valid_token_with_an_email_or_none(printed: list[str], received: list[str]) -> None:
     """The function would refuse a token without an e-mail address, but it accepts a caller that sends no token."""
-    deployment = Called(printed)
+    deployment = Called([*printed])
     assert deployment.run(ListKeys()) == {"keys": []}
-    assert deployment.received == [received]
-
-
-def test_a_command_that_runs_longer_than_a_token_is_valid_gets_another_token() -> None:
-    ended = f"{TOKEN}x"
-    deployment = Called([ended, TOKEN], ended)
-    assert deployment.run(ListKeys()) == {"keys": []}
-    assert deployment.received == [ended, TOKEN]
+    assert deployment.received == received
