@@ -30,6 +30,7 @@ from mnemosyne.domain.memory import (
     IngestRequest,
     IngestState,
     IngestStatus,
+    Reading,
     Request,
     content_hash,
 )
@@ -56,7 +57,7 @@ class FakeDestination:
         self.sent: list[str] = []
         self.refused: list[FailedRequest] = []
         self.ended: dict[UUID, IngestStatus] = {}
-        self.requests: dict[UUID, Request] = {}
+        self.requests: dict[UUID, Reading] = {}
         self.memories: dict[str, UUID] = {}
         self.changes: list[tuple[UUID, MemoryChange]] = []
         self.questions = 0
@@ -91,7 +92,7 @@ class FakeDestination:
             self.ended[request_id] = self._store(self.requests[request_id])
         return self.ended[request_id]
 
-    def _store(self, request: Request) -> IngestStatus:
+    def _store(self, request: Reading) -> IngestStatus:
         id_ = request.request_id
         if not isinstance(request, IngestRequest):
             return IngestStatus(request_id=id_, state=IngestState.FAILED)
@@ -610,7 +611,7 @@ def test_a_failed_line_is_reported_to_the_server_with_its_reason_file_and_line(t
 
 def test_duplicates_with_labels_not_stored_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     class Noting(FakeDestination):
-        def _store(self, request: Request) -> IngestStatus:
+        def _store(self, request: Reading) -> IngestStatus:
             status = super()._store(request)
             note = "the memory already exists, and these values of the request were not stored: tags, title"
             return replace(status, note=note if "changed" in getattr(request, "content", "") else None)
