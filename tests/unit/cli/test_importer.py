@@ -357,8 +357,8 @@ def test_the_memory_use_of_an_import_does_not_depend_on_its_size(tmp_path: Path)
         tracemalloc.stop()
         return most
 
-    peak(50)
-    assert peak(400) < 1.5 * peak(100)
+    peak(20)
+    assert peak(200) < 1.5 * peak(60)
 
 
 @small_batches

@@ -1,7 +1,7 @@
 """The journal of an import: the errors on a full disk and during another import name the step to take."""
 
-import subprocess
-import sys
+import multiprocessing
+from multiprocessing.synchronize import Event
 from pathlib import Path
 
 import pytest
@@ -35,25 +35,22 @@ def test_an_import_continues_after_a_full_disk(journal: Journal, tmp_path: Path)
     assert Journal(tmp_path / "a.jsonl", "destination").resumed == 1
 
 
-HOLDER = """
-import sys
-from pathlib import Path
-from mnemosyne.cli.journal import Journal
-Journal(Path(sys.argv[1]), sys.argv[2])
-print("open", flush=True)
-sys.stdin.read()
-"""
+def _hold(source: Path, opened: Event, ended: Event) -> None:
+    Journal(source, "here")
+    opened.set()
+    ended.wait()
 
 
 def test_a_second_import_of_a_file_into_the_same_system_is_refused_while_the_first_runs(tmp_path: Path) -> None:
-    source = tmp_path / "a.jsonl"
-    with subprocess.Popen(
-        [sys.executable, "-c", HOLDER, source, "here"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as first:
-        assert first.stdout and first.stdout.readline() == b"open\n"
-        with pytest.raises(InvalidRequest, match=r"another import of .*a\.jsonl .* is running: wait until it ends"):
-            Journal(source, "here")
-        Journal(source, "there").finish()
-        Journal(tmp_path / "b.jsonl", "here").finish()
-        first.communicate()
+    source, context = tmp_path / "a.jsonl", multiprocessing.get_context("fork")
+    opened, ended = context.Event(), context.Event()
+    first = context.Process(target=_hold, args=(source, opened, ended), daemon=True)
+    first.start()
+    assert opened.wait(60)
+    with pytest.raises(InvalidRequest, match=r"another import of .*a\.jsonl .* is running: wait until it ends"):
+        Journal(source, "here")
+    Journal(source, "there").finish()
+    Journal(tmp_path / "b.jsonl", "here").finish()
+    ended.set()
+    first.join()
     assert Journal(source, "here").resumed == 0

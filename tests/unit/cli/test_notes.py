@@ -440,7 +440,7 @@ SPACES = " " * 90_000
         f"---\na: 1\nb{SPACES}\n---\nx",
         f"---\na: [\nb{SPACES}c: d\n---\nx",
         f"a:: b{SPACES}c\nx",
-        f"---\naliases: [{', '.join(f'z{number}' for number in range(9_000))}]\n---\n{'word ' * 350_000}",
+        f"---\naliases: [{', '.join(f'z{number}' for number in range(9_000))}]\n---\n{'word ' * 70_000}",
         "-" * 90_000 + "`\n```\n~~~\n" * 30_000 + " #[[a" * 90_000 + "](" * 90_000 + "[[" * 90_000,
         "<a" * 90_000 + ">" + "{:" * 90_000 + "<a=" * 90_000,
         f"# x\n\na: b\n{SPACES[:400]}x\n{'y:' * 20_000}\n{SPACES}",
