@@ -85,8 +85,6 @@ def test_a_redirect_with_any_body_names_the_new_address(
 
 TEXT = {"type": "text", "text": "no memory has this id"}
 IMAGE = {"type": "image", "data": "", "mimeType": "image/png"}
-
-
 NO_REASON = "the server gives no reason"
 
 
