@@ -7,6 +7,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from ijson import parse
+from ijson.common import JSONError
+
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.chronicle import START
 from mnemosyne.formats.decoding import SAMPLE_BYTES, encoding_of, is_text
@@ -139,7 +142,7 @@ def unsupported_kind(path: Path) -> tuple[str, str] | None:
     if extension in ("txt", "text", "") and (kind_of_text := _text_export_kind(path, start)):
         return None if is_chronicle(path) else kind_of_text
     if extension == "json":
-        return _chat_export_kind(_decode(_beginning(path, CHAT_BYTES)))
+        return None if _begins_with_memory(path) else _chat_export_kind(_decode(_beginning(path, CHAT_BYTES)))
     return _BY_EXTENSION.get(extension)
 
 
@@ -151,9 +154,6 @@ def without_memories(path: Path, *, is_alone: bool) -> tuple[str, str] | None:
     better what is wrong: for damaged compressed data, for invalid JSON that has an array of objects or a field
     `content`, and, if the file is imported alone (`is_alone`), for any array of objects of an unknown program.
     """
-    from ijson import parse
-    from ijson.common import JSONError
-
     has_objects, text = False, _decode(_beginning(path, CHAT_BYTES))
     try:
         with path.open("rb") as file:
@@ -226,10 +226,7 @@ def _zip_kind(path: Path) -> tuple[str, str]:
 
 
 def _text_export_kind(path: Path, start: bytes) -> tuple[str, str] | None:
-    """Recognise a text file that has many records in the format of another program.
-
-    `start` is the beginning of the file in lower case.
-    """
+    """Recognise a text file with records of another program. `start` is its beginning in lower case."""
     if re.match(rb"#(separator|html):", start):
         return "an Anki export", "write each card as a JSON line with content and timestamp"
     if re.match(_KINDLE_CLIPPING + rb"(?:[^=][^\n]*\n|\r?\n)*={10}\r?\n(?:\Z|" + _KINDLE_CLIPPING + b")", start):
@@ -286,9 +283,10 @@ def _is_json_lines(path: Path, number: int) -> bool:
 
 
 def _begins_with_memory(path: Path) -> bool:
-    """Whether the first line of a file is a JSON object with a text `content`."""
-    with path.open("rb") as file, suppress(InvalidRequest, ValueError, RecursionError):
-        return isinstance(json.loads(decompress(file, path.name).readline(ITEM_BYTES)).get("content"), str)
+    """Whether the beginning of a file is JSON with a memory, or a line that is one."""
+    text = _decode(_beginning(path, CHAT_BYTES)).lstrip("\ufeff").encode()
+    with suppress(JSONError, ValueError, RecursionError):
+        return any((prefix, event) in _MEMORY_FIELDS for prefix, event, _ in parse(text))
     return False
 
 

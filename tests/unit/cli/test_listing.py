@@ -116,10 +116,11 @@ def test_a_file_of_another_kind_is_named_with_the_fix(tmp_path: Path, name: str,
         {"content": "hi", "metadata": {"parentUuid": "u"}},
         {"content": 'A transcript has the field "parentUuid": null.'},
         {"content": "<en-export> is the root.", "tags": ["mapping", "title", "message"]},
+        {"content": "hi", "metadata": {"title": "T", "mapping": {}, "chat_messages": []}},
     ],
 )
 def test_memories_that_resemble_the_export_of_another_program_are_read(tmp_path: Path, fields: dict[str, Any]) -> None:
-    for name, data in {"a.jsonl": fields, "a.json": [fields]}.items():
+    for name, data in {"a.jsonl": fields, "a.json": [fields], "b.json": {"memories": [fields]}}.items():
         (tmp_path / name).write_text(json.dumps(data))
         (item,) = _read(tmp_path / name)
         assert (item.problem, (item.fields or {})["content"]) == ("", fields["content"])
