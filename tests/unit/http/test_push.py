@@ -11,7 +11,7 @@ from urllib.parse import quote
 import pytest
 from starlette.testclient import TestClient
 
-from mnemosyne.domain.memory import ExternalId, IngestState
+from mnemosyne.domain.memory import ExternalId, IngestRequest, IngestState
 from mnemosyne.domain.message import encode
 from mnemosyne.errors import Broken, InvalidRequest, ItemUnavailable, Misconfigured, MnemosyneError, Unavailable
 from mnemosyne.http.push import build_app
@@ -23,11 +23,21 @@ from tests.memories import list_memories, status_of
 from tests.shared_database import SharedDatabase
 
 
+def _function(handle: Any, services: FakeServices) -> TestClient:
+    return TestClient(build_app(handle, services, threads=2, warm=lambda: None, identify=lambda authorization: None))
+
+
 @pytest.fixture
 def client(services: FakeServices) -> Iterator[TestClient]:
-    with TestClient(
-        build_app(store, services, threads=2, warm=lambda: None, identify=lambda authorization: None)
-    ) as opened:
+    """The `ingest` function."""
+    with _function(store, services) as opened:
+        yield opened
+
+
+@pytest.fixture
+def last(services: FakeServices) -> Iterator[TestClient]:
+    """The `dead_letter` function."""
+    with _function(give_up, services) as opened:
         yield opened
 
 
@@ -36,38 +46,23 @@ def _envelope(data: bytes, attributes: dict[str, str]) -> dict[str, Any]:
     return {"message": message, "subscription": "s", "deliveryAttempt": 1}
 
 
-def test_a_push_is_stored_and_acknowledged(client: TestClient, services: FakeServices) -> None:
-    assert client.post("/", json=_envelope(*encode("ns", [request("a")], ""))).status_code == 204
-    assert len(list_memories(services.memories)) == 1
+def _body(*requests: IngestRequest) -> dict[str, Any]:
+    return _envelope(*encode("ns", requests or [request("a")], ""))
 
 
 def test_a_cloud_event_is_stored(client: TestClient, services: FakeServices) -> None:
     event = {"specversion": "1.0", "type": "t", "source": "s", "id": "1"}
-    structured = event | {"data": _envelope(*encode("ns", [request("a")], ""))}
+    structured = event | {"data": _body()}
     headers = {"Content-Type": "application/cloudevents+json"}
     assert client.post("/", content=json.dumps(structured), headers=headers).status_code == 204
     binary = {f"ce-{name}": value for name, value in event.items()}
-    body = _envelope(*encode("ns", [request("b")], ""))
-    assert client.post("/", json=body, headers=binary).status_code == 204
+    assert client.post("/", json=_body(request("b")), headers=binary).status_code == 204
     assert len(list_memories(services.memories)) == 2
 
 
-def test_a_temporary_fault_gets_a_status_that_causes_redelivery(client: TestClient, services: FakeServices) -> None:
-    services.embedder.away = True
-    response = client.post("/", json=_envelope(*encode("ns", [request("a")], "")))
-    assert (response.status_code, response.headers["retry-after"]) == (503, "10")
-
-
-def test_an_invalid_message_is_recorded_and_acknowledged(client: TestClient, services: FakeServices) -> None:
-    bad = request("a")
-    _, attributes = encode("ns", [bad], "")
-    assert client.post("/", json=_envelope(b"not json", attributes)).status_code == 204
-    ingest_status = status_of(services.memories, bad.request_id)
-    assert ingest_status.state is IngestState.FAILED
-    assert ingest_status.error and "message data must be JSON" in ingest_status.error
-
-
-@pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"message": 5}'])
+@pytest.mark.parametrize(
+    "body", [b"", b"[]", b"{}", b'{"message": 5}', b'{"message": {"data": "\xc3\xa9", "messageId": "1"}}']
+)
 def test_a_body_that_is_not_a_push_gets_400(client: TestClient, body: bytes) -> None:
     assert client.post("/", content=body).status_code == 400
 
@@ -79,15 +74,8 @@ def test_a_body_that_is_not_a_push_gets_400(client: TestClient, body: bytes) -> 
 def test_a_request_that_a_web_page_could_send_is_refused(
     client: TestClient, services: FakeServices, headers: dict[str, str]
 ) -> None:
-    body = json.dumps(_envelope(*encode("ns", [request("a")], "")))
-    headers = {"Content-Type": "application/json", **headers}
-    assert client.post("/", content=body, headers=headers).status_code == 403
+    assert client.post("/", json=_body(), headers=headers).status_code == 403
     assert not list_memories(services.memories)
-
-
-def test_data_that_is_not_base64_gets_400(client: TestClient) -> None:
-    body = {"message": {"data": "é", "attributes": {"namespace": "ns"}, "messageId": "1"}}
-    assert client.post("/", json=body).status_code == 400
 
 
 def test_an_invalid_namespace_is_a_permanent_failure(client: TestClient, services: FakeServices) -> None:
@@ -120,7 +108,7 @@ def test_a_subscription_of_one_namespace_stores_there_and_nowhere_else(
     assert sorted(row["state"] for row in recorded) == [IngestState.DUPLICATE, IngestState.FAILED, IngestState.STORED]
 
 
-@pytest.mark.parametrize("namespace", ["team#1", "a?b", "a/b", "50%", "a\\b", "a+b", "tëam"])
+@pytest.mark.parametrize("namespace", ["team#1", "a/b", "50%", "a+b", "tëam"])
 def test_the_namespace_in_the_path_is_decoded_once(
     client: TestClient, shared_database: SharedDatabase, namespace: str
 ) -> None:
@@ -132,7 +120,7 @@ def test_the_namespace_in_the_path_is_decoded_once(
 
 
 def test_a_message_of_a_newer_schema_version_is_redelivered_until_it_is_dead_lettered(
-    client: TestClient, services: FakeServices
+    client: TestClient, last: TestClient, services: FakeServices
 ) -> None:
     newer = {"schema_version": 2, "request_id": str(new_id()), "content": "x", "timestamp": "2026-05-20T12:00:00Z"}
     body = _envelope(json.dumps(newer).encode(), {"namespace": "ns"})
@@ -142,10 +130,7 @@ def test_a_message_of_a_newer_schema_version_is_redelivered_until_it_is_dead_let
         IngestState.QUEUED,
         "schema_version 2 is newer than 1, the newest version that this release of Mnemosyne reads",
     )
-    with TestClient(
-        build_app(give_up, services, threads=2, warm=lambda: None, identify=lambda authorization: None)
-    ) as end:
-        assert end.post("/", json=body).status_code == 204
+    assert last.post("/", json=body).status_code == 204
     (newest,) = services.memories.ingest_requests(None, 10)
     assert newest.state is IngestState.DEAD_LETTERED
     assert [dead_letter.data for dead_letter in services.memories.dead_letters(100)] == [json.dumps(newer).encode()]
@@ -172,7 +157,7 @@ def test_an_outcome_that_could_not_be_published_is_published_by_the_next_deliver
 ) -> None:
     services.outcome_topic = FakeOutcomes()
     services.outcome_topic.away = True
-    body = _envelope(*encode("ns", [request("a")], ""))
+    body = _body()
     assert client.post("/", json=body).status_code == 503
     services.outcome_topic.away = False
     assert client.post("/", json=body).status_code == 204
@@ -188,14 +173,6 @@ def test_the_outcome_of_a_message_without_requests_has_its_message_id(
     data, attributes = outcome.encode()
     assert attributes["ce-id"].startswith("1/dead_lettered/")
     assert json.loads(data)["request_id"] is None
-
-
-@pytest.fixture
-def last(services: FakeServices) -> Iterator[TestClient]:
-    """The `dead_letter` function."""
-    app = build_app(give_up, services, threads=2, warm=lambda: None, identify=lambda authorization: None)
-    with TestClient(app) as opened:
-        yield opened
 
 
 def test_a_bug_in_the_dead_letter_function_loses_no_message(
@@ -219,24 +196,18 @@ def test_a_publisher_s_attribute_eventtype_does_not_turn_the_message_into_an_obj
     assert status_of(services.memories, ingest_request.request_id).state is IngestState.STORED
 
 
-PERMANENT = [
-    Unavailable("the service is away"),
-    Broken("the service refuses us", next_step="grant the right"),
-    Misconfigured("the model does not exist", next_step="set another"),
-]
-
-
-@pytest.mark.parametrize("fault", PERMANENT, ids=[type(error).__name__ for error in PERMANENT])
+@pytest.mark.parametrize("fault", [Unavailable("x"), Broken("x", next_step="y"), Misconfigured("x")], ids=repr)
 def test_a_message_is_not_dead_lettered_during_a_fault_of_a_service_and_is_stored_afterwards(
     last: TestClient, services: FakeServices, fault: MnemosyneError
 ) -> None:
     ingest_request = request("a")
-    body = _envelope(*encode("ns", [ingest_request], ""))
+    body = _body(ingest_request)
     services.embedder.fault = fault
-    for _ in range(6):
-        assert last.post("/", json=body).status_code == 503
+    for _ in range(2):
+        response = last.post("/", json=body)
+        assert (response.status_code, response.headers["retry-after"]) == (503, "10")
     ingest_status = status_of(services.memories, ingest_request.request_id)
-    assert (ingest_status.state, ingest_status.error, ingest_status.attempts) == (IngestState.QUEUED, str(fault), 6)
+    assert (ingest_status.state, ingest_status.error, ingest_status.attempts) == (IngestState.QUEUED, str(fault), 2)
     services.embedder.fault = None
     assert last.post("/", json=body).status_code == 204
     assert status_of(services.memories, ingest_request.request_id).state is IngestState.STORED
@@ -246,7 +217,7 @@ def test_a_message_is_not_dead_lettered_during_a_fault_of_a_service_and_is_store
 def test_a_message_that_fails_while_the_services_work_is_dead_lettered_with_its_cause(
     last: TestClient, services: FakeServices
 ) -> None:
-    body = _envelope(*encode("ns", [ingest_request := request("a")], ""))
+    body = _body(ingest_request := request("a"))
     services.embedder.fault = Unavailable("the service is away")
     assert last.post("/", json=body).status_code == 503
     services.embedder.fault = ItemUnavailable("the model fails at this text")
@@ -261,21 +232,10 @@ def test_during_a_fault_a_message_is_kept_as_a_dead_letter_only_on_the_last_day_
     last: TestClient, services: FakeServices, days: float, kept_count: int
 ) -> None:
     services.embedder.fault = Broken("the service refuses us", next_step="grant the right")
-    body = _envelope(*encode("ns", [request("a")], ""))
+    body = _body()
     body["message"]["publishTime"] = (datetime.now(UTC) - timedelta(days=days)).isoformat()
     assert last.post("/", json=body).status_code == (204 if kept_count else 503)
     assert len(services.memories.dead_letters(100)) == kept_count
-
-
-def test_a_fault_of_a_service_is_logged_with_cause_and_next_step(
-    client: TestClient, services: FakeServices, caplog: pytest.LogCaptureFixture
-) -> None:
-    services.embedder.fault = Broken("the service refuses us", next_step="grant the right", detail="answered 403")
-    client.post("/", json=_envelope(*encode("ns", [request("a")], "")))
-    (record,) = [log_record for log_record in caplog.records if log_record.msg == "operator_needed"]
-    assert record.levelname == "ERROR"
-    assert record.fields["next_step"] == "grant the right"  # type: ignore[attr-defined]
-    assert record.fields["error"] == "the service refuses us: grant the right (answered 403)"  # type: ignore[attr-defined]
 
 
 def test_an_object_that_could_not_be_imported_is_kept_on_the_last_day_with_the_next_step(
@@ -284,8 +244,7 @@ def test_an_object_that_could_not_be_imported_is_kept_on_the_last_day_with_the_n
     notification = {"eventType": "OBJECT_FINALIZE", "bucketId": "b", "objectId": "o", "objectGeneration": "1"}
     body = _envelope(b"{}", notification)
     body["message"]["publishTime"] = (datetime.now(UTC) - timedelta(days=6.1)).isoformat()
-    app = build_app(import_object, services, threads=1, warm=lambda: None, identify=lambda authorization: None)  # type: ignore[arg-type]
-    with TestClient(app) as reader:
+    with _function(import_object, services) as reader:
         assert reader.post("/objects/ns", json=body).status_code == 204
     (dead_letter,) = services.memories.dead_letters(100)
     with pytest.raises(InvalidRequest, match="copy the object onto itself"):
@@ -297,23 +256,13 @@ def test_another_content_under_a_used_id_is_dead_lettered_and_reported(
 ) -> None:
     services.outcome_topic = FakeOutcomes()
     first = request("a")
-    client.post("/", json=_envelope(*encode("ns", [first], "")))
-    last.post("/", json=_envelope(*encode("ns", [replace(first, content="b")], "")))
+    client.post("/", json=_body(first))
+    last.post("/", json=_body(replace(first, content="b")))
     assert [outcome.state for outcome in services.outcome_topic.told] == [IngestState.STORED, IngestState.DEAD_LETTERED]
     assert [dead_letter.has_unreported_part for dead_letter in services.memories.dead_letters(100)] == [True]
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/namespaces/",
-        "/namespaces/%20",
-        "/objects/",
-        "/namespaces/team%0A",
-        "/namespaces/team%20",
-        "/namespaces/%E2%80%8B",
-    ],
-)
+@pytest.mark.parametrize("path", ["/namespaces/", "/objects/", "/namespaces/team%20", "/namespaces/%E2%80%8B"])
 def test_an_endpoint_path_without_a_namespace_gets_400(client: TestClient, services: FakeServices, path: str) -> None:
-    assert client.post(path, json=_envelope(*encode("ns", [request("a")], ""))).status_code == 400
+    assert client.post(path, json=_body()).status_code == 400
     assert not list_memories(services.memories)

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from mnemosyne.domain.principal import Principal
 from mnemosyne.mcp.thread_limiter import ThreadLimiter
 from tests.fakes import FakeServices
 from tests.mcp_app import LIST, mcp_app
@@ -18,11 +17,7 @@ INGEST = tool_call("ingest_memory", {"content": "tea", "timestamp": "2026-05-20T
 @pytest.fixture
 def client(monkeypatch: pytest.MonkeyPatch) -> Any:
     """An app with a busy database."""
-
-    def wait_seconds(limiter: ThreadLimiter, principal: Principal) -> float:
-        return 7.2
-
-    monkeypatch.setattr(ThreadLimiter, "wait_seconds", wait_seconds)
+    monkeypatch.setattr(ThreadLimiter, "wait_seconds", lambda limiter, principal: 7.2)
     with TestClient(mcp_app(FakeServices())) as opened:
         yield opened
 

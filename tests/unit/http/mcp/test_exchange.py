@@ -18,11 +18,8 @@ from tests.fakes import FakeServices
 from tests.mcp_app import mcp_app
 
 REVISIONS = (None, *HANDSHAKE_PROTOCOL_VERSIONS, *MODERN_PROTOCOL_VERSIONS)
-HANDSHAKE = {
-    "protocolVersion": "2025-11-25",
-    "capabilities": {},
-    "clientInfo": {"name": "test", "version": "0"},
-}
+CLIENT = {"name": "test", "version": "0"}
+HANDSHAKE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": CLIENT}
 REQUESTS: dict[str, tuple[str, dict[str, Any] | None]] = {
     "handshake": ("initialize", HANDSHAKE),
     "ping": ("ping", None),
@@ -50,15 +47,7 @@ def _headers(revision: str | None, method: str, params: dict[str, Any]) -> dict[
 
 
 def _meta(revision: str) -> dict[str, Any]:
-    return {
-        PROTOCOL_VERSION_META_KEY: revision,
-        CLIENT_CAPABILITIES_META_KEY: {},
-        CLIENT_INFO_META_KEY: {"name": "test", "version": "0"},
-    }
-
-
-def _content(response: Any) -> Any:
-    return response.json() if response.content else None
+    return {PROTOCOL_VERSION_META_KEY: revision, CLIENT_CAPABILITIES_META_KEY: {}, CLIENT_INFO_META_KEY: CLIENT}
 
 
 @pytest.fixture(scope="module")
@@ -80,14 +69,13 @@ def test_the_response_is_the_sdk_s(
     if revision in MODERN_PROTOCOL_VERSIONS:
         params = {**(params or {}), "_meta": _meta(str(revision)) | (params or {}).get("_meta", {})}
     posted = {"jsonrpc": "2.0", "id": "\u00fc", "method": method} | ({} if params is None else {"params": params})
-    ours, theirs = (
-        client.post("/mcp", json=posted, headers=_headers(revision, method, params or {})) for client in clients
-    )
+    headers = _headers(revision, method, params or {})
+    ours, theirs = (client.post("/mcp", json=posted, headers=headers) for client in clients)
     assert (ours.status_code, ours.headers.get("content-type")) == (
         theirs.status_code,
         theirs.headers.get("content-type"),
     )
-    assert _content(ours) == _content(theirs)
+    assert (ours.content and ours.json()) == (theirs.content and theirs.json())
 
 
 @pytest.mark.parametrize(
@@ -106,11 +94,10 @@ def test_headers_that_contradict_the_request_are_rejected_as_by_the_sdk(
 
 @pytest.mark.parametrize("batch", [False, True], ids=["single", "batch"])
 @pytest.mark.parametrize("accept", ["application/json", "text/event-stream"])
-@pytest.mark.parametrize(
-    ("header", "version"), [(None, "2026-07-28"), ("2025-03-26", "2026-07-28"), (None, "2099-01-01"), (None, None)]
-)
+@pytest.mark.parametrize("header", [None, "2025-03-26"])
+@pytest.mark.parametrize("version", ["2026-07-28", "2099-01-01", None, 20260728])
 def test_a_request_in_another_revision_than_its_header_is_rejected(
-    clients: tuple[TestClient, TestClient], header: str | None, version: str | None, accept: str, batch: bool
+    clients: tuple[TestClient, TestClient], header: str | None, version: str | int | None, accept: str, batch: bool
 ) -> None:
     # In earlier versions, such a request was served in the revision of the header. A deletion then did not ask the
     # user.
@@ -120,23 +107,9 @@ def test_a_request_in_another_revision_than_its_header_is_rejected(
     headers = _headers(header, "tools/call", params) | {"Accept": accept}
     response = clients[0].post("/mcp", json=[posted] if batch else posted, headers=headers)
     error = response.json()["error"]
-    assert (response.status_code, error["code"]) == (400, -32020)
-    assert response.json()["id"] == (None if batch else 7)
+    assert (response.status_code, error["code"], response.json()["id"]) == (400, -32020, None if batch else 7)
     assert json.dumps(version) in error["message"]
-    assert version is None or (header or "no header") in error["message"]
-
-
-@pytest.mark.parametrize("header", [None, "2025-03-26"])
-@pytest.mark.parametrize("version", [None, 20260728])
-def test_the_error_about_a_revision_that_is_not_text_names_its_place(
-    clients: tuple[TestClient, TestClient], header: str | None, version: int | None
-) -> None:
-    params = {"name": "who_am_i", "_meta": _meta("2026-07-28") | {PROTOCOL_VERSION_META_KEY: version}}
-    posted = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}
-    response = clients[0].post("/mcp", json=posted, headers=_headers(header, "tools/call", params))
-    place = "params._meta.io.modelcontextprotocol/protocolVersion"
-    assert (response.status_code, response.json()["error"]["code"]) == (400, -32020)
-    assert response.json()["error"]["message"] == f"{place} must be a protocol version, got {json.dumps(version)}"
+    assert (header or "no header" if isinstance(version, str) else PROTOCOL_VERSION_META_KEY) in error["message"]
 
 
 def test_an_argument_without_its_header_is_rejected() -> None:

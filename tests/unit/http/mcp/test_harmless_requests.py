@@ -20,7 +20,7 @@ def client(services: FakeServices) -> Iterator[TestClient]:
         yield opened
 
 
-@pytest.mark.parametrize("method", ["ping", "tools/list", "prompts/list", "resources/list", "resources/templates/list"])
+@pytest.mark.parametrize("method", ["ping", "tools/list", "resources/templates/list"])
 def test_null_params_are_treated_as_absent(client: TestClient, method: str) -> None:
     answer = post(client, {"jsonrpc": "2.0", "id": 1, "method": method, "params": None})
     assert "result" in answer.json(), answer.text
@@ -51,12 +51,6 @@ def test_a_null_progress_token_is_treated_as_absent(client: TestClient, method: 
     assert (answer["id"], "result" in answer) == ("list-1", True)
 
 
-def test_null_params_in_a_batch_are_treated_as_absent(client: TestClient) -> None:
-    batch = [{"jsonrpc": "2.0", "id": number, "method": "tools/list", "params": None} for number in (1, 2)]
-    answers = post(client, batch, **{"MCP-Protocol-Version": "2025-03-26"}).json()
-    assert all("result" in answer for answer in answers)
-
-
 @pytest.mark.parametrize("revision", ["2025-03-26", "2025-11-25", "2026-07-28"])
 @pytest.mark.parametrize("method", ["tools/call", "tools/list", "ping", "nope", "initialize"])
 def test_a_request_without_an_id_is_refused_and_not_accepted_without_being_run(
@@ -77,12 +71,6 @@ def test_a_request_without_an_id_in_a_batch_gets_an_error(client: TestClient) ->
     assert "id is required" in refused["error"]["message"]
 
 
-@pytest.mark.parametrize("params", [[], [1], "x", 0, False])
-def test_params_that_are_not_an_object_are_refused(client: TestClient, params: object) -> None:
-    answer = post(client, LIST | {"params": params})
-    assert (answer.status_code, answer.json()["id"]) == (400, "list-1")
-
-
 @pytest.mark.parametrize(
     "accept",
     [
@@ -99,20 +87,21 @@ def test_a_client_that_accepts_only_an_event_stream_gets_one(client: TestClient,
 
 
 @pytest.mark.parametrize(
-    "accept",
+    ("accept", "meta"),
     [
-        "*/*", "application/json", "text/event-stream, */*", "application/*", "text/html, *; q=.2, */*; q=.2",
-        "application/json;q=0.1, text/event-stream;q=0.9", "text/event-stream;q=0, */*",
+        ("*/*", {}),
+        ("text/event-stream, */*", {}),
+        ("application/*", {}),
+        ("text/html, *; q=.2, */*; q=.2", {}),
+        ("application/json;q=0.1, text/event-stream;q=0.9", {}),
+        # a client that refuses streams, although it asks for progress
+        ("application/json, text/event-stream;q=0", {"progressToken": 1}),
+        ("text/event-stream; Q=0.0, */*", {"progressToken": 1}),
     ],
-)  # fmt: skip
-def test_a_client_that_accepts_json_gets_json(client: TestClient, accept: str) -> None:
-    assert post(client, LIST, Accept=accept).headers["content-type"] == JSON
-
-
-@pytest.mark.parametrize("accept", ["application/json, text/event-stream;q=0", "text/event-stream; Q=0.0, */*"])
-def test_a_client_that_refuses_streams_gets_json_even_if_it_asks_for_progress(client: TestClient, accept: str) -> None:
-    body = LIST | {"params": {"_meta": {"progressToken": 1}}}
-    assert post(client, body, Accept=accept).headers["content-type"] == JSON
+)
+def test_a_client_that_accepts_json_gets_json(client: TestClient, accept: str, meta: dict[str, int]) -> None:
+    answer = post(client, LIST | {"params": {"_meta": meta}}, Accept=accept)
+    assert (answer.status_code, answer.headers["content-type"]) == (200, JSON)
 
 
 @pytest.mark.parametrize("accept", ["text/html", "application/json;q=0", "text/event-stream;q=0, text/html", "image/*"])
@@ -138,60 +127,49 @@ def test_a_batch_gets_json_even_if_its_client_accepts_only_an_event_stream(clien
     assert (answer["id"], "result" in answer) == ("list-1", True)
 
 
-UNNAMED: list[tuple[str, dict[str, object], str]] = [
-    ("resources/read", {}, "params.uri must be the URI of a resource"),
+UNNAMED: list[tuple[str, object, str]] = [
+    ("tools/list", [], "params must be an object"),
+    ("tools/list", False, "params must be an object"),
     ("resources/read", {"uri": 5}, "params.uri must be the URI of a resource"),
+    ("tools/call", {}, "params.name must be the name of a tool"),
     ("prompts/get", {}, "params.name must be the name of a prompt"),
     ("prompts/get", {"name": "recall", "arguments": []}, "params.arguments must be an object, got []"),
     ("prompts/get", {"name": "review", "arguments": {"time": 2025}}, "params.arguments.time must be a string"),
-    ("tools/call", {"name": "who_am_i", "arguments": []}, "params.arguments must be an object, got []"),
     ("tools/call", {"name": "who_am_i", "arguments": "{}"}, 'params.arguments must be an object, got "{}"'),
-    ("initialize", {}, "params.protocolVersion must be a protocol revision"),
     ("initialize", {"protocolVersion": 1}, "params.protocolVersion must be a protocol revision"),
 ]
 
 
 @pytest.mark.parametrize(("method", "params", "message"), UNNAMED)
 def test_the_error_about_a_missing_or_wrong_parameter_names_it(
-    client: TestClient, method: str, params: dict[str, object], message: str
+    client: TestClient, method: str, params: object, message: str
 ) -> None:
     response = post(client, LIST | {"method": method, "params": params})
     assert (response.status_code, response.json()["id"]) == (400, "list-1")
     assert message in response.json()["error"]["message"]
 
 
-HANDSHAKE: dict[str, object] = {
-    "protocolVersion": "2025-06-18",
-    "capabilities": {},
-    "clientInfo": {"name": "x", "version": "1"},
-}
-INVALID: list[tuple[str, dict[str, object], str]] = [
-    ("initialize", HANDSHAKE | {"capabilities": []}, "params.capabilities must be an object, got []"),
-    ("initialize", HANDSHAKE | {"clientInfo": "x"}, 'params.clientInfo must be an object, got "x"'),
-    ("initialize", HANDSHAKE | {"clientInfo": {"version": 1}}, "params.clientInfo.version must be a string, got 1"),
-    ("initialize", HANDSHAKE | {"capabilities": {"roots": True}}, "params.capabilities.roots must be an object"),
-    ("tools/list", {"cursor": 5}, "params.cursor must be a string, got 5"),
-    ("tools/call", {"name": "who_am_i", "_meta": []}, "params._meta must be an object, got []"),
-    (
-        "tools/call",
-        {"name": "who_am_i", "_meta": {"progressToken": 1.5}},
-        "Invalid request: params._meta.progressToken must be a string or an integer, got 1.5",
-    ),
-    (
-        "tools/call",
-        {"name": "who_am_i", "_meta": {"progressToken": {}}},
-        "Invalid request: params._meta.progressToken must be a string or an integer, got {}",
-    ),
-    ("tools/call", {"name": "who_am_i", "task": "x"}, 'params.task must be an object, got "x"'),
-]
+PARAMS: dict[str, object] = {"protocolVersion": "2025-06-18", "name": "who_am_i"}
+"""Parameters of the two methods, which ignore each other's."""
 
 
 @pytest.mark.parametrize("accept", [JSON, "text/event-stream"])
-@pytest.mark.parametrize(("method", "params", "message"), INVALID)
+@pytest.mark.parametrize(
+    ("method", "params", "message"),
+    [
+        ("initialize", {"capabilities": []}, "params.capabilities must be an object, got []"),
+        ("initialize", {"clientInfo": "x"}, 'params.clientInfo must be an object, got "x"'),
+        ("initialize", {"clientInfo": {"version": 1}}, "params.clientInfo.version must be a string, got 1"),
+        ("tools/list", {"cursor": 5}, "params.cursor must be a string, got 5"),
+        ("tools/call", {"_meta": []}, "params._meta must be an object, got []"),
+        ("tools/call", {"_meta": {"progressToken": 1.5}}, "params._meta.progressToken must be a string or an integer"),
+        ("tools/call", {"task": "x"}, 'params.task must be an object, got "x"'),
+    ],
+)
 def test_the_error_about_a_parameter_that_the_sdk_rejects_names_it(
     client: TestClient, method: str, params: dict[str, object], message: str, accept: str
 ) -> None:
-    response = post(client, LIST | {"method": method, "params": params}, Accept=accept)
+    response = post(client, LIST | {"method": method, "params": PARAMS | params}, Accept=accept)
     error = json.loads(response.text[response.text.index("{") :])["error"]
     assert error["code"] == -32602
     assert message in error["message"]
@@ -199,41 +177,35 @@ def test_the_error_about_a_parameter_that_the_sdk_rejects_names_it(
 
 @pytest.mark.parametrize(
     "params",
-    [
-        {"capabilities": None, "clientInfo": None},
-        {"clientInfo": {"name": "a script"}},
-        {"clientInfo": {"name": "a script", "version": None}},
-    ],
+    [{}, {"capabilities": None, "clientInfo": None}, {"clientInfo": {"name": "a script", "version": None}}],
 )
 def test_initialize_needs_no_complete_description_of_the_client(client: TestClient, params: dict[str, object]) -> None:
     response = post(client, LIST | {"method": "initialize", "params": {"protocolVersion": "2025-06-18", **params}})
     assert response.json()["result"]["protocolVersion"] == "2025-06-18"
 
 
-@pytest.mark.parametrize("revision", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
-def test_the_icons_have_only_fields_whose_type_is_the_same_in_all_sdks(client: TestClient, revision: str) -> None:
-    params = HANDSHAKE | {"protocolVersion": revision}
-    answer = post(client, LIST | {"method": "initialize", "params": params}).json()["result"]
-    assert answer["protocolVersion"] == revision
+def test_the_icons_have_only_fields_whose_type_is_the_same_in_all_sdks(client: TestClient) -> None:
+    answer = post(client, LIST | {"method": "initialize", "params": PARAMS}).json()["result"]
     assert [set(icon) for icon in answer["serverInfo"]["icons"]] == [{"src", "mimeType"}] * 2
 
 
-def test_the_case_of_the_host_is_ignored(client: TestClient) -> None:
-    """Upper and lower case are equal in host names (RFC 9110, section 4.2.3). Programs send a name as it was typed."""
-    assert post(client, LIST, Host="TestServer").status_code == 200
-    assert post(client, LIST, Host="TESTSERVER", Origin="http://testserver").status_code == 200
-
-
-@pytest.mark.parametrize("origin", [None, "https://testserver"])
-def test_the_default_port_of_https_in_the_host_is_ignored(client: TestClient, origin: str | None) -> None:
-    """Go's HTTP client sends the default port if its URL has it. nginx sends it with `$host:$server_port`."""
-    headers = {"Host": "testserver:443"} | ({"Origin": origin} if origin else {})
-    assert post(client, LIST, **headers).status_code == 200
-
-
-@pytest.mark.parametrize("port", ["80", "8443", "4430"])
-def test_another_port_in_the_host_is_refused(client: TestClient, port: str) -> None:
-    assert post(client, LIST, Host=f"testserver:{port}").status_code == 421
+@pytest.mark.parametrize(
+    ("host", "origin", "status"),
+    [
+        # Upper and lower case are equal in host names (RFC 9110, section 4.2.3). Programs send a name as it was typed.
+        ("TestServer", None, 200),
+        ("TESTSERVER", "http://testserver", 200),
+        # Go's HTTP client sends the default port if its URL has it. nginx sends it with `$host:$server_port`.
+        ("testserver:443", None, 200),
+        ("testserver:443", "https://testserver", 200),
+        ("testserver:80", None, 421),
+        ("testserver:4430", None, 421),
+    ],
+)
+def test_the_case_and_the_default_port_of_https_in_the_host_are_ignored(
+    client: TestClient, host: str, origin: str | None, status: int
+) -> None:
+    assert post(client, LIST, Host=host, **({"Origin": origin} if origin else {})).status_code == status
 
 
 REFUSED: list[tuple[str, dict[str, str], int, str]] = [
@@ -241,10 +213,7 @@ REFUSED: list[tuple[str, dict[str, str], int, str]] = [
     ("/mcp", {"Host": "testserver.evil.example:80"}, 421, "MNEMOSYNE_ALLOWED_HOSTS"),
     ("/mcp", {"Host": "a b"}, 421, "Host must be a name and at most a port"),
     ("/mcp", {"Origin": "https://evil.example"}, 403, "MNEMOSYNE_ALLOWED_ORIGINS, got 'https://evil.example'"),
-    ("/mcp", {"Origin": "null"}, 403, "MNEMOSYNE_ALLOWED_ORIGINS"),
-    ("/mcp", {"Content-Encoding": "gzip"}, 415, "send the body uncompressed, got 'gzip'"),
-    ("/mcp", {"Content-Encoding": "br"}, 415, "send the body uncompressed, got 'br'"),
-    ("/mcp", {"Content-Encoding": "deflate, gzip"}, 415, "send the body uncompressed"),
+    ("/mcp", {"Content-Encoding": "deflate, gzip"}, 415, "send the body uncompressed, got 'deflate, gzip'"),
     ("/mcp", {"Content-Type": "text/plain"}, 415, "Content-Type must be application/json"),
     ("/", {}, 405, "the MCP endpoint is POST /mcp"),
     ("/sse", {}, 404, "the MCP endpoint is POST /mcp"),
@@ -262,19 +231,12 @@ def test_a_refusal_is_json_and_says_what_to_change(
     assert message in response.json()["error"]["message"]
 
 
-def test_a_batch_from_another_host_is_refused_as_json(client: TestClient) -> None:
-    response = post(client, [LIST], Host="evil.example")
-    assert (response.status_code, response.headers["content-type"]) == (421, JSON)
-
-
 def test_an_unknown_protocol_revision_is_answered_with_the_supported_ones(client: TestClient) -> None:
-    for revision in ("2099-01-01", "1", "latest"):
-        response = post(client, LIST, **{"MCP-Protocol-Version": revision})
-        error = response.json()["error"]
-        assert (response.status_code, error["code"]) == (400, -32022)
-        assert f"2026-07-28, got '{revision}'" in error["message"]
-        assert "2025-06-18" in error["data"]["supported"]
-        assert error["data"]["requested"] == revision
+    response = post(client, LIST, **{"MCP-Protocol-Version": "2099-01-01"})
+    error = response.json()["error"]
+    assert (response.status_code, error["code"], error["data"]["requested"]) == (400, -32022, "2099-01-01")
+    assert "2026-07-28, got '2099-01-01'" in error["message"]
+    assert "2025-06-18" in error["data"]["supported"]
 
 
 @pytest.mark.parametrize("host", ["nas.local:8080", "192.168.1.7", "[fe80::1]:8080", "anything"])

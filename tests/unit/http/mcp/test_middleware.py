@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import httpx
 import mcp_types
 import pytest
 from starlette.testclient import TestClient
@@ -17,6 +18,7 @@ from tests.mcp_app import LIST, MODERN, ByName, mcp_app, post
 from tests.mcp_client import tool_call
 
 CHECKS: list[Check] = []
+ASKED = "accept, authorization, baggage, mcp-method, user-agent, x-api-version"
 
 
 @pytest.fixture
@@ -34,25 +36,13 @@ def test_a_request_for_subscriptions_is_answered_method_not_found(client: TestCl
     assert response.json()["error"]["code"] == mcp_types.METHOD_NOT_FOUND
 
 
-@pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])
-def test_http_methods_other_than_post_are_refused(client: TestClient, method: str) -> None:
-    response = client.request(method, "/mcp")
-    assert (response.status_code, response.headers["allow"]) == (405, "POST")
-
-
-def test_a_request_without_an_accept_header_is_served(client: TestClient) -> None:
-    del client.headers["accept"]
-    assert post(client, LIST).status_code == 200
-
-
 def test_a_session_id_is_ignored_and_none_is_returned(client: TestClient) -> None:
-    for session in ("", "gone-long-ago"):
-        response = post(client, LIST, **{"Mcp-Session-Id": session})
-        assert response.status_code == 200
-        assert "mcp-session-id" not in response.headers
+    response = post(client, LIST, **{"Mcp-Session-Id": "gone-long-ago"})
+    assert (response.status_code, response.headers.get("mcp-session-id")) == (200, None)
 
 
-def test_a_charset_in_the_content_type_is_accepted(client: TestClient) -> None:
+def test_an_accept_header_may_be_absent_and_a_content_type_may_have_a_charset(client: TestClient) -> None:
+    del client.headers["accept"]
     assert post(client, LIST, **{"Content-Type": "application/json; charset=utf-8"}).status_code == 200
 
 
@@ -71,7 +61,9 @@ def test_a_body_that_is_too_large_without_content_length_gets_413(client: TestCl
     assert response.status_code == 413
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"nope", b'{"a": "\xff"}', b"[" * 100_000])
+@pytest.mark.parametrize(
+    "body", [b"", b"nope", b'{"a": "\xff"}', b"[" * 100_000], ids=["empty", "text", "no UTF-8", "["]
+)
 def test_invalid_json_gets_400_parse_error(client: TestClient, body: bytes) -> None:
     response = post(client, body)
     assert response.status_code == 400
@@ -91,11 +83,6 @@ def test_the_error_about_an_integer_of_too_many_digits_names_the_argument(
     assert "limit must be an integer between 1 and 100, got Infinity" in response.text
 
 
-def test_an_id_of_too_many_digits_is_refused(client: TestClient) -> None:
-    response = post(client, b'{"jsonrpc": "2.0", "id": %s, "method": "ping"}' % (b"9" * 5_000))
-    assert response.json()["error"]["message"] == "Invalid request: id must be a string or an integer"
-
-
 @pytest.mark.parametrize("accept", ["application/json", "text/event-stream"])
 @pytest.mark.parametrize("batch", [False, True], ids=["single", "batch"])
 def test_an_id_that_is_written_with_a_fraction_of_zero_is_answered(
@@ -106,25 +93,10 @@ def test_an_id_that_is_written_with_a_fraction_of_zero_is_answered(
     assert response.status_code == 200 and '"id":7,' in response.text
 
 
-CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
-NO_REQUESTS: list[Any] = [
-    5,
-    "x",
-    None,
-    {},
-    {"jsonrpc": "1.0", "id": 1, "method": "ping"},
-    {"jsonrpc": "2.0"},
-    {**LIST, "id": None},
-    {**LIST, "id": True},
-    {**LIST, "id": 1.5},
-    {**LIST, "params": [1]},
-    CALL,
-    {**CALL, "params": {"name": 5}},
-    {**CALL, "params": {"name": "memory_search", "arguments": "{}"}},
-]
-
-
-@pytest.mark.parametrize("body", NO_REQUESTS)
+@pytest.mark.parametrize(
+    "body",
+    [5, None, {}, {"jsonrpc": "1.0", "id": 1, "method": "ping"}, {"jsonrpc": "2.0", "id": 1}, {**LIST, "id": 1.5}],
+)
 def test_json_that_is_not_a_request_gets_400_invalid_request(client: TestClient, body: Any) -> None:
     response = post(client, body)
     assert response.status_code == 400
@@ -159,74 +131,56 @@ def test_a_batch_is_refused_in_protocol_revisions_without_batches(client: TestCl
     assert "revision 2025-06-18 has no batches" in response.text
 
 
-PREFLIGHT = {
-    "Access-Control-Request-Method": "POST",
-    "Access-Control-Request-Headers": "authorization, content-type, mcp-protocol-version, mcp-method, mcp-name",
-}
+METADATA = "/.well-known/oauth-protected-resource/mcp"
 
 
-def test_an_allowed_origin_gets_the_cors_headers(client: TestClient) -> None:
-    preflight = client.options("/mcp", headers={"Origin": "https://good.example", **PREFLIGHT})
-    assert preflight.status_code == 200
-    assert preflight.headers["access-control-allow-origin"] == "https://good.example"
-    assert "POST" in preflight.headers["access-control-allow-methods"]
-    assert {"authorization", "mcp-method"} <= set(preflight.headers["access-control-allow-headers"].lower().split(", "))
-    response = post(client, LIST, Origin="https://good.example")
-    assert response.headers["access-control-allow-origin"] == "https://good.example"
-    assert "WWW-Authenticate" in response.headers["access-control-expose-headers"]
-    assert "access-control-allow-credentials" not in response.headers, "the server uses no cookies"
+def _preflight(client: TestClient, path: str, origin: str, method: str) -> httpx.Response:
+    """Ask as a browser does whether a page may send these headers.
+
+    User-Agent is among them, because Firefox asks whether a page may replace it.
+    """
+    wanted = {"Access-Control-Request-Method": method, "Access-Control-Request-Headers": ASKED}
+    return client.options(path, headers={"Origin": origin, **wanted})
 
 
 @pytest.mark.parametrize(
     ("origin", "path", "method"),
     [
         ("https://good.example", "/mcp", "POST"),
-        ("https://any.example", "/.well-known/oauth-protected-resource/mcp", "GET"),
+        # Clients open a stream with GET, and end a session with DELETE. If they can read the 405, they go on without.
+        ("https://good.example", "/mcp", "GET"),
+        ("https://good.example", "/mcp", "DELETE"),
+        ("https://any.example", METADATA, "GET"),
     ],
 )
-def test_a_page_may_send_headers_of_its_tracing_and_of_its_user(
+def test_a_page_may_send_its_own_headers_with_each_method(
     client: TestClient, origin: str, path: str, method: str
 ) -> None:
-    """The headers include User-Agent, because Firefox asks in a preflight request whether a page may replace it."""
-    headers = "accept, authorization, baggage, tracestate, user-agent, x-api-version"
-    wanted = {"Access-Control-Request-Method": method, "Access-Control-Request-Headers": headers}
-    preflight = client.options(path, headers={"Origin": origin, **wanted})
-    assert (preflight.status_code, preflight.headers["access-control-allow-headers"]) == (200, headers)
+    preflight = _preflight(client, path, origin, method)
+    assert (preflight.status_code, preflight.headers["access-control-allow-headers"]) == (200, ASKED)
+    assert method in preflight.headers["access-control-allow-methods"]
+    assert preflight.headers["access-control-allow-origin"] in (origin, "*")
 
 
-@pytest.mark.parametrize("method", ["GET", "DELETE"])
-def test_a_page_of_an_allowed_origin_can_read_that_a_method_is_refused(client: TestClient, method: str) -> None:
-    """Clients open a stream with GET, and end a session with DELETE.
-
-    If they can read the 405, they continue without.
-    """
-    good = {"Origin": "https://good.example"}
-    preflight = client.options("/mcp", headers={**good, **PREFLIGHT, "Access-Control-Request-Method": method})
-    assert (preflight.status_code, method in preflight.headers["access-control-allow-methods"]) == (200, True)
-    response = client.request(method, "/mcp", headers=good)
-    assert (response.status_code, response.headers["allow"]) == (405, "POST")
+@pytest.mark.parametrize(("method", "status"), [("POST", 200), ("GET", 405), ("DELETE", 405), ("PUT", 405)])
+def test_a_page_of_an_allowed_origin_can_read_the_answer(client: TestClient, method: str, status: int) -> None:
+    headers = {"Origin": "https://good.example", "Content-Type": "application/json"}
+    response = client.request(method, "/mcp", json=LIST, headers=headers)
+    assert (response.status_code, response.headers.get("allow", "POST")) == (status, "POST")
     assert response.headers["access-control-allow-origin"] == "https://good.example"
+    assert "WWW-Authenticate" in response.headers["access-control-expose-headers"]
+    assert "access-control-allow-credentials" not in response.headers, "the server uses no cookies"
 
 
-def test_another_origin_gets_no_cors_headers(client: TestClient) -> None:
-    for origin in ("https://evil.example", "https://good.example.evil", "null"):
-        for method in ("POST", "GET", "DELETE"):
-            wanted = {**PREFLIGHT, "Access-Control-Request-Method": method}
-            preflight = client.options("/mcp", headers={"Origin": origin, **wanted})
-            assert preflight.status_code == 400
-            assert "access-control-allow-origin" not in preflight.headers
+@pytest.mark.parametrize("origin", ["https://evil.example", "https://good.example.evil", "null"])
+def test_another_origin_gets_no_cors_headers(client: TestClient, origin: str) -> None:
+    preflight = _preflight(client, "/mcp", origin, "POST")
+    assert (preflight.status_code, preflight.headers.get("access-control-allow-origin")) == (400, None)
 
 
 def test_pages_of_any_origin_may_read_the_oauth_metadata(client: TestClient) -> None:
-    path = "/.well-known/oauth-protected-resource/mcp"
-    assert client.get(path, headers={"Origin": "https://any.example"}).headers["access-control-allow-origin"] == "*"
-
-
-def test_a_large_answer_is_compressed_if_the_client_accepts_gzip(client: TestClient) -> None:
-    assert post(client, LIST, **{"Accept-Encoding": "gzip"}).headers["content-encoding"] == "gzip"
-    plain = post(client, LIST, **{"Accept-Encoding": "identity"})
-    assert "content-encoding" not in plain.headers
-    assert plain.headers["vary"].startswith("Accept-Encoding")
+    answer = client.get(METADATA, headers={"Origin": "https://any.example"})
+    assert answer.headers["access-control-allow-origin"] == "*"
 
 
 def test_a_cursor_of_a_list_without_pages_is_refused(client: TestClient) -> None:
@@ -249,15 +203,6 @@ def test_trailing_white_space_in_headers_is_accepted(client: TestClient) -> None
     headers = {"MCP-Protocol-Version": "2026-07-28 ", "Mcp-Method": "tools/list "}
     response = post(client, body, **headers)
     assert response.status_code == 200, response.text
-
-
-def test_a_batch_for_an_unknown_host_is_refused_as_a_whole(client: TestClient) -> None:
-    assert post(client, [LIST, LIST], Host="evil.example").status_code == 421
-    assert post(client, [LIST, LIST], Origin="https://evil.example").status_code == 403
-
-
-def test_the_liveness_check_does_not_use_the_database(client: TestClient) -> None:
-    assert client.get("/healthz").json() == {"status": "ok"}
 
 
 @pytest.mark.parametrize(("remedy", "status"), [(None, 200), ("run `mnemosyne migrate`", 503)])
@@ -298,42 +243,24 @@ def test_a_request_id_that_cannot_be_encoded_is_answered_with_a_null_id(client: 
     assert response.json()["id"] is None
 
 
-@pytest.mark.parametrize(
-    ("depth", "status"), [(28, 200), (29, 400), (500, 400), (970, 400), (1_000, 400), (5_000, 400)]
-)
+@pytest.mark.parametrize(("depth", "status"), [(28, 200), (29, 400), (970, 400), (1_000, 400), (5_000, 400)])
 @pytest.mark.parametrize("innermost", [b"", b"1"])
 def test_json_with_more_than_thirty_levels_is_refused(
     client: TestClient, depth: int, status: int, innermost: bytes
 ) -> None:
-    start = b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"b": [], "a": '
-    body = start + b"[" * depth + innermost + b"]" * depth + b"}}"
-    response = post(client, body)
+    start = b'{"jsonrpc": "2.0", "id": 7, "method": "ping", "params": {"b": [], "a": '
+    response = post(client, start + b"[" * depth + innermost + b"]" * depth + b"}}")
     assert response.status_code == status
+    assert depth >= 970 or response.json()["id"] == 7  # the id can be read if Python can parse the text
     assert ("nested" in response.text) is (status == 400)
-
-
-def test_initialize_needs_only_the_protocol_version(client: TestClient) -> None:
-    body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2024-11-05"}}
-    assert post(client, body).json()["result"]["protocolVersion"] == "2024-11-05"
-
-
-def test_json_nested_too_deeply_is_refused_with_the_id_of_its_request(client: TestClient) -> None:
-    params: dict[str, Any] = {}
-    for _ in range(150):
-        params = {"x": params}
-    response = post(client, {"jsonrpc": "2.0", "id": 7, "method": "tools/list", "params": params})
-    assert response.status_code == 400
-    assert response.json()["id"] == 7
-    assert "nested at most 30 levels deep" in response.text
 
 
 @pytest.mark.parametrize(
     ("origin", "status"),
     [
         (None, 200), ("http://testserver", 200), ("https://testserver", 200), ("https://good.example", 200),
-        ("http://testserver:3000", 403), ("http://localhost:3000", 403), ("http://127.0.0.1:8080", 403),
-        ("http://[::1]:8080", 403), ("http://localhost", 403), ("https://good.example:8443", 403),
-        ("https://good.example.evil", 403), ("null", 403), ("", 403), ("file://", 403),
+        ("http://testserver:3000", 403), ("http://localhost", 403), ("http://[::1]:8080", 403),
+        ("https://good.example:8443", 403), ("https://good.example.evil", 403), ("null", 403), ("", 403),
     ],
 )  # fmt: skip
 def test_only_the_server_s_own_origin_and_configured_origins_are_served(
