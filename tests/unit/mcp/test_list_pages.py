@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-import mcp_types
 import pytest
 
 from mnemosyne.mcp import resources
+from mnemosyne.service import transfer
 from tests.fakes import NOW, FakeServices
 from tests.memories import store_content, store_contents
 from tests.tools import answer_of, call_tool, error_of
@@ -16,9 +16,8 @@ OTHER_LIST = "cursor belongs to a list with other filters or another order"
 
 
 def _notes(services: FakeServices, name: str, /, **arguments: Any) -> str:
-    last_block = call_tool(services, name, **arguments).content[-1]
-    assert isinstance(last_block, mcp_types.TextContent)
-    return last_block.text
+    last_block: Any = call_tool(services, name, **arguments).content[-1]
+    return str(last_block.text)
 
 
 def _supersede(services: FakeServices) -> str:
@@ -69,9 +68,7 @@ def test_a_tool_that_takes_times_returns_the_searched_time(services: FakeService
 
 
 @pytest.mark.parametrize("order", ["newest", "oldest"])
-@pytest.mark.parametrize(
-    "others", [{}, {"tags": ["ben"]}, {"tags": ["carla"], "session": "s"}, {"tags": ["carla"], "after": "2020-01-01"}]
-)
+@pytest.mark.parametrize("others", [{}, {"tags": ["ben"]}, {"tags": ["carla"], "after": "2020-01-01"}])
 def test_a_cursor_with_other_filters_is_refused(services: FakeServices, order: str, others: Mapping[str, Any]) -> None:
     store_contents(services.memories, *(f"memory {n}" for n in range(3)), tags=("carla",))
     arguments = {"tags": "carla", "limit": 2, "order": order}
@@ -87,8 +84,8 @@ def test_a_cursor_with_other_filters_is_refused(services: FakeServices, order: s
 COPIES = ['"{}"', "'{}'", "`{}`", "<{}>", " {}\n"]
 
 
-@pytest.mark.parametrize("copy", [*COPIES, '"{}="'])
-def test_a_cursor_is_accepted_in_quotes(services: FakeServices, copy: str) -> None:
+@pytest.mark.parametrize("copy", [*COPIES, "{}="])
+def test_a_cursor_is_accepted_in_quotes_and_with_padding(services: FakeServices, copy: str) -> None:
     """Some models copy a value with the quotes of its JSON."""
     store_contents(services.memories, "Ben prefers window seats", "Ada prefers tea")
     cursor = answer_of(services, "list_memories", limit=1)["next_cursor"]
@@ -96,8 +93,7 @@ def test_a_cursor_is_accepted_in_quotes(services: FakeServices, copy: str) -> No
     assert plain == quoted
 
 
-@pytest.mark.parametrize("copy", COPIES)
-@pytest.mark.parametrize("selection", [{"all": True}, {"time_expr": "since 2020"}])
+@pytest.mark.parametrize(("selection", "copy"), [({"all": True}, '"{}"'), ({"time_expr": "since 2020"}, " <{}>")])
 def test_the_token_of_a_dry_run_is_accepted_in_quotes(
     services: FakeServices, selection: dict[str, Any], copy: str
 ) -> None:
@@ -106,15 +102,7 @@ def test_the_token_of_a_dry_run_is_accepted_in_quotes(
     assert answer_of(services, "forget_memories", **selection, token=copy.format(token))["memories"] == 1
 
 
-@pytest.mark.parametrize("padding", ["", "="])
-def test_a_cursor_is_accepted_with_and_without_its_padding(services: FakeServices, padding: str) -> None:
-    store_contents(services.memories, *(f"memory {n}" for n in range(3)))
-    cursor = answer_of(services, "list_memories", limit=2)["next_cursor"]
-    assert "=" not in cursor
-    assert len(answer_of(services, "list_memories", cursor=cursor + padding)["memories"]) == 1
-
-
-@pytest.mark.parametrize("missing", [1, 2, 3, 4, 10, 11])  # 11 characters are the whole hash at the cursor's end
+@pytest.mark.parametrize("missing", [1, 4, 11])  # 11 characters are the whole hash at the cursor's end
 def test_the_error_about_a_shortened_cursor_does_not_name_the_filters(services: FakeServices, missing: int) -> None:
     store_contents(services.memories, *(f"memory {n}" for n in range(3)))
     cursor = answer_of(services, "list_memories", limit=2)["next_cursor"]
@@ -130,11 +118,14 @@ def test_a_list_within_a_time_in_words_can_be_continued_later(services: FakeServ
     assert len(answer_of(services, "list_memories", **arguments, cursor=cursor)["memories"]) == 1
 
 
-def test_each_list_with_filters_refuses_a_cursor_with_other_filters(services: FakeServices) -> None:
-    store_contents(services.memories, *(f"memory {n}" for n in range(300)), tags=("carla",))
+def test_each_list_with_filters_refuses_a_cursor_with_other_filters(
+    services: FakeServices, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transfer, "EXPORT_PAGE", 2)
+    store_contents(services.memories, *(f"memory {n}" for n in range(3)), tags=("carla",))
     cursor = answer_of(services, "export_memories", tags="carla")["next_cursor"]
     assert OTHER_LIST in error_of(services, "export_memories", cursor=cursor)
-    assert answer_of(services, "export_memories", tags=["carla"], cursor=cursor)["memories"] == 100
+    assert answer_of(services, "export_memories", tags=["carla"], cursor=cursor)["memories"] == 1
     cursor = answer_of(services, "list_requests", state="stored", limit=1)["next_cursor"]
     assert OTHER_LIST in error_of(services, "list_requests", cursor=cursor)
     dry = answer_of(services, "forget_memories", tags="carla", limit=1)

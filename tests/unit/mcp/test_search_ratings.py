@@ -33,7 +33,7 @@ def test_a_helpful_memory_ranks_before_a_rejected_one_in_every_tool(rated: FakeS
     assert -1 < text.index("systemctl") < text.index("kill -9")
 
 
-@pytest.mark.parametrize("arguments", [{}, {"days_back": 36_500}, {"min_confidence": "related"}, {"limit": 1}])
+@pytest.mark.parametrize("arguments", [{}, {"days_back": 36_500}, {"min_confidence": "related", "limit": 1}])
 def test_retrieve_memories_has_the_order_and_scores_of_memory_search(
     rated: FakeServices, arguments: dict[str, Any]
 ) -> None:

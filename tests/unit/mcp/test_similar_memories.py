@@ -22,6 +22,7 @@ def test_a_text_about_something_else_has_no_similar_memories(services: FakeServi
     store_content(services.memories, "Ada prefers green tea.")
     answer = answer_of(services, "similar_memories", content="zeppelin hangar keys")
     assert answer == {"same": None, "similar": []}
+    assert len(list_memories(services.memories)) == 1 and not services.queue.messages, "nothing is stored"
 
 
 def test_the_same_text_in_another_session_is_similar_but_not_a_duplicate(services: FakeServices) -> None:
@@ -30,12 +31,6 @@ def test_the_same_text_in_another_session_is_similar_but_not_a_duplicate(service
     other = answer_of(services, "similar_memories", content="Ada prefers green tea.", session="two")
     assert other["same"] is None
     assert [memory["id"] for memory in other["similar"]] == [str(tea)]
-
-
-def test_a_query_for_similar_memories_stores_nothing(services: FakeServices) -> None:
-    answer_of(services, "similar_memories", content="zeppelin hangar keys")
-    assert not list_memories(services.memories)
-    assert not services.queue.messages
 
 
 def test_memories_are_exported_by_ids(services: FakeServices) -> None:

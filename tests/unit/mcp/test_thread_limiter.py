@@ -13,61 +13,37 @@ from tests.clock import StoppedClock
 ADA, BOB = (Principal(id=name, namespace=name, scopes=frozenset({Scope.READ})) for name in ("ada", "bob"))
 
 
-async def _wait_for_turn(limiter: ThreadLimiter, clock: StoppedClock, seconds: float) -> None:
-    """Run a call that takes `seconds` seconds on the fake clock."""
-
-    def pass_by() -> None:
-        clock.now += seconds
-
-    await limiter.run(LOCAL, pass_by)
-
-
-def test_the_estimated_wait_is_the_queue_length_times_the_duration_of_recent_calls() -> None:
+@pytest.mark.parametrize(
+    ("threads", "caller", "others_wait"), [(2, LOCAL, True), (4, ADA, False)], ids=["own machine", "other caller"]
+)
+def test_the_estimated_wait_is_the_caller_s_queue_length_times_the_duration_of_recent_calls(
+    threads: int, caller: Principal, others_wait: bool
+) -> None:
+    """A caller uses at most half of four threads, so that its queue does not delay other callers."""
     clock = StoppedClock()
-    limiter, running, release = ThreadLimiter(2, clock.monotonic), threading.Barrier(3), threading.Event()
+    limiter, running, release = ThreadLimiter(threads, clock.monotonic), threading.Barrier(3), threading.Event()
+    expected = 6 / 2 * 10.0 * LATEST
+
+    def take_ten_seconds() -> None:
+        clock.now += 10.0
 
     def hold() -> None:
         running.wait(20)
         assert release.wait(20)
 
     async def crowd() -> None:
-        await _wait_for_turn(limiter, clock, 10.0)
+        await limiter.run(LOCAL, take_ten_seconds)
         assert limiter.wait_seconds(BOB) == 0
         async with anyio.create_task_group() as group:
             for _ in range(2):
-                group.start_soon(limiter.run, LOCAL, hold)
+                group.start_soon(limiter.run, caller, hold)
             await anyio.to_thread.run_sync(running.wait, 20)
             for _ in range(6):
-                group.start_soon(limiter.run, LOCAL, lambda: None)
+                group.start_soon(limiter.run, caller, lambda: None)
             await anyio.wait_all_tasks_blocked()
-            waited = limiter.wait_seconds(BOB)
+            waits = limiter.wait_seconds(caller), limiter.wait_seconds(BOB)
             release.set()
-        assert waited == pytest.approx(6 / 2 * 10.0 * LATEST)
+        assert waits == pytest.approx((expected, expected if others_wait else 0))
         assert limiter.wait_seconds(BOB) == 0
-
-    anyio.run(crowd)
-
-
-def test_a_caller_s_queue_does_not_delay_other_callers() -> None:
-    clock = StoppedClock()
-    limiter, running, release = ThreadLimiter(4, clock.monotonic), threading.Barrier(3), threading.Event()
-
-    def hold() -> None:
-        running.wait(20)
-        assert release.wait(20)
-
-    async def crowd() -> None:
-        await _wait_for_turn(limiter, clock, 10.0)
-        async with anyio.create_task_group() as group:
-            for _ in range(2):
-                group.start_soon(limiter.run, ADA, hold)
-            await anyio.to_thread.run_sync(running.wait, 20)
-            for _ in range(6):
-                group.start_soon(limiter.run, ADA, lambda: None)
-            await anyio.wait_all_tasks_blocked()
-            hers, his = limiter.wait_seconds(ADA), limiter.wait_seconds(BOB)
-            release.set()
-        assert hers == pytest.approx(6 / 2 * 10.0 * LATEST)
-        assert his == 0
 
     anyio.run(crowd)

@@ -39,9 +39,10 @@ def _waited(seconds: float, *looks: Reply | Exception | None) -> tuple[Reply | N
     return anyio.run(run), calls
 
 
-def test_the_outcome_is_returned_by_the_first_poll_that_finds_it() -> None:
+@pytest.mark.parametrize("looks", [(None, None), (None, Unavailable("the database is away"))])
+def test_the_outcome_is_returned_by_the_first_poll_that_finds_it(looks: tuple[Exception | None, ...]) -> None:
     reply = Reply(Result())
-    assert _waited(10, None, None, reply) == (reply, 3)
+    assert _waited(10, *looks, reply) == (reply, 3)
 
 
 def test_without_an_outcome_the_call_ends_after_its_time() -> None:
@@ -50,30 +51,9 @@ def test_without_an_outcome_the_call_ends_after_its_time() -> None:
     assert looks >= 1
 
 
-def test_an_unavailable_database_does_not_fail_a_waiting_call() -> None:
-    reply = Reply(Result())
-    assert _waited(10, Unavailable("away"), reply) == (reply, 2)
-
-
 @pytest.mark.parametrize(("value", "seconds"), [({}, 0), ({"wait": "5"}, 5), ({"wait": None}, 0), ({"wait": 2.5}, 2.5)])
 def test_the_argument_wait_is_converted_if_it_is_unambiguous(value: dict[str, Any], seconds: float) -> None:
     assert wait_of(ingest_memory, {"content": "a"} | value) == seconds
-
-
-@pytest.mark.parametrize(
-    ("wait", "message"),
-    [
-        (11, "wait must be between 0 and 10, got 11"),
-        (-1, "wait must be between 0 and 10, got -1"),
-        ("soon", "wait must be a number"),
-    ],
-)
-def test_an_invalid_wait_is_refused_and_nothing_is_published(wait: Any, message: str) -> None:
-    services = FakeServices()
-    result = call(ingest_memory, {"content": "a", "wait": wait}, LOCAL, services)
-    assert result.is_error
-    assert message in str(result.content[0])
-    assert services.queue.published == []
 
 
 def test_waiting_needs_the_read_scope() -> None:

@@ -81,21 +81,12 @@ def test_cancellation_waits_for_the_function() -> None:
     anyio.run(cancel)
 
 
-def test_the_threads_end_with_their_object() -> None:
-    async def thread_of() -> threading.Thread:
-        return await Workers(1).run(threading.current_thread)
-
-    thread = anyio.run(thread_of)
-    gc.collect()
-    thread.join(20)
-    assert not thread.is_alive()
-
-
-def test_files_are_closed_with_their_object() -> None:
+def test_the_threads_end_and_the_files_are_closed_with_their_object() -> None:
     async def call() -> None:
         thread = await Workers(1).run(threading.current_thread)
         gc.collect()
         thread.join(20)
+        assert not thread.is_alive()
 
     anyio.run(call)
     before = len(list(Path("/dev/fd").iterdir()))
