@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -98,26 +99,24 @@ def _layer(module: str) -> str:
     )
 
 
-def _parsed(path: Path) -> list[ast.AST]:
-    """Return the nodes of a file's syntax tree, of which the first is the module."""
-    return list(ast.walk(ast.parse(path.read_text())))
+class Source(NamedTuple):
+    """A module of the package, with its syntax tree and all nodes of the tree."""
+
+    tree: ast.Module
+    nodes: list[ast.AST]
+    package: str
+    """The package that relative imports refer to."""
+
+
+def _parse(path: Path) -> Source:
+    tree = ast.parse(path.read_text())
+    return Source(tree, list(ast.walk(tree)), ".".join(path.parent.relative_to(SOURCES).parts))
 
 
 @pytest.fixture(scope="module")
-def sources() -> dict[str, list[ast.AST]]:
-    """The syntax tree of each module, as the list of its nodes."""
-    return {_module(path): _parsed(path) for path in sorted(PACKAGE.rglob("*.py"))}
-
-
-def _body(nodes: list[ast.AST]) -> list[ast.stmt]:
-    (module, *_) = nodes
-    assert isinstance(module, ast.Module)
-    return module.body
-
-
-def _package(module: str) -> str:
-    at = f"mnemosyne.{module}" if module else "mnemosyne"
-    return at if (SOURCES / at.replace(".", "/")).is_dir() else at.rpartition(".")[0]
+def sources() -> dict[str, Source]:
+    """The modules of the package by their names."""
+    return {_module(path): _parse(path) for path in sorted(PACKAGE.rglob("*.py"))}
 
 
 def _reads_environment(nodes: list[ast.AST]) -> bool:
@@ -129,44 +128,39 @@ def _reads_environment(nodes: list[ast.AST]) -> bool:
     )
 
 
-def test_a_module_imports_only_the_layers_that_its_layer_may_import(sources: dict[str, list[ast.AST]]) -> None:
+def test_a_module_imports_only_the_layers_that_its_layer_may_import(sources: dict[str, Source]) -> None:
     upward = {}
-    for module, nodes in sources.items():
-        if all(isinstance(node, ast.Expr) for node in _body(nodes)):  # a module with nothing but a docstring
+    for module, source in sources.items():
+        if all(isinstance(node, ast.Expr) for node in source.tree.body):  # a module with nothing but a docstring
             continue
         layer = _layer(module)
         allowed = LEAVES if layer in LEAVES else LEAVES | ALLOWED.get(layer, set()) | {layer}
-        wrong = {
-            name
-            for name in _imports(nodes, _package(module))
-            if not any(_is_in(name, permitted) for permitted in allowed)
-        }
-        if wrong:
-            upward[module] = sorted(wrong)
-    assert upward == {}
+        imported = _imports(source.nodes, source.package)
+        upward[module] = {name for name in imported if not any(_is_in(name, permitted) for permitted in allowed)}
+    assert {module: names for module, names in upward.items() if names} == {}
 
 
-def test_adapters_build_clients_under_a_lock(sources: dict[str, list[ast.AST]]) -> None:
+def test_adapters_build_clients_under_a_lock(sources: dict[str, Source]) -> None:
     """`functools.cached_property` has no lock since Python 3.12, so each thread would build another client."""
     without_lock = [
         module
-        for module, nodes in sources.items()
+        for module, source in sources.items()
         if module.startswith(("adapters.", "app.container"))
-        and any(isinstance(node, ast.alias) and node.name.endswith("cached_property") for node in nodes)
+        and any(isinstance(node, ast.alias) and node.name.endswith("cached_property") for node in source.nodes)
     ]
     assert without_lock == []
 
 
-def test_only_app_cli_and_adapters_import_adapters_at_run_time(sources: dict[str, list[ast.AST]]) -> None:
+def test_only_app_cli_and_adapters_import_adapters_at_run_time(sources: dict[str, Source]) -> None:
     """Other packages import stores only for type annotations.
 
     To load the database driver would make a cold start longer.
     """
-    for module, nodes in sources.items():
+    for module, source in sources.items():
         if not any(_is_in(module, layer) for layer in ("app", "cli", "adapters")):
-            run = [node for statement in _body(nodes) if not _is_for_types(statement) for node in ast.walk(statement)]
-            imported = _imports(run, _package(module))
-            assert not [name for name in imported if _is_in(name, "adapters")], module
+            statements = [statement for statement in source.tree.body if not _is_for_types(statement)]
+            run = [node for statement in statements for node in ast.walk(statement)]
+            assert not [name for name in _imports(run, source.package) if _is_in(name, "adapters")], module
 
 
 def _is_for_types(statement: ast.stmt) -> bool:
@@ -182,21 +176,15 @@ def test_the_allowed_imports_between_layers_have_no_cycle() -> None:
     assert set(TopologicalSorter(below).static_order()) == set(layers)
 
 
-def test_main_py_imports_only_the_entry_points() -> None:
-    assert _imports(_parsed(SOURCES / "main.py")) == {"app.functions"}
-
-
-def test_only_settings_reads_the_environment(sources: dict[str, list[ast.AST]]) -> None:
+def test_only_settings_reads_the_environment(sources: dict[str, Source]) -> None:
     """The command line is an exception: it passes its environment to the programs that it starts."""
-    functions = {module: nodes for module, nodes in sources.items() if not _is_in(module, "cli")}
-    assert [module for module, nodes in functions.items() if _reads_environment(nodes)] == ["settings"]
+    reading = {module for module, source in sources.items() if _reads_environment(source.nodes)}
+    assert {module for module in reading if not _is_in(module, "cli")} == {"settings"}
 
 
-def test_each_module_has_a_docstring(sources: dict[str, list[ast.AST]]) -> None:
-    assert [module for module, (tree, *_) in sources.items() if not ast.get_docstring(tree)] == []  # type: ignore[arg-type]
-
-
-def test_the_development_tools_do_not_import_http_or_mcp() -> None:
+def test_main_py_imports_only_the_entry_points_and_development_tools_neither_http_nor_mcp() -> None:
+    assert _imports(_parse(SOURCES / "main.py").nodes) == {"app.functions"}
     for path in (ROOT / "infra").rglob("*.py"):
         if "benchmarks" not in path.parts:
-            assert not {name for name in _imports(_parsed(path)) if _is_in(name, "http") or _is_in(name, "mcp")}, path
+            imported = _imports(ast.walk(ast.parse(path.read_text())))
+            assert not {name for name in imported if _is_in(name, "http") or _is_in(name, "mcp")}, path

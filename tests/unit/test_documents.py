@@ -42,20 +42,22 @@ def test_the_headings_of_a_document_are_distinct(document: Path) -> None:
     assert [heading for heading, times in Counter(headings).items() if times > 1] == []
 
 
-def test_the_reference_lists_each_command() -> None:
-    rows = "".join(line.split(" | ")[0] for line in _text("reference/cli.md").splitlines() if line.startswith("| "))
-    assert [name for name in cli.commands if not re.search(rf"`{name}\b", rows)] == []
-
-
-def test_the_reference_lists_each_way_to_authenticate() -> None:
-    modes = get_args(Settings.model_fields["auth_mode"].annotation)
-    assert len(modes) == 5
-    assert [mode for mode in modes if f"| `{mode}`" not in _text("reference/identity.md")] == []
-
-
-def test_operations_and_glossary_list_each_scope() -> None:
-    for document in ("operations.md", "glossary.md", "reference/identity.md"):
-        assert [scope for scope in Scope if f"`{scope}`" not in _text(document)] == [], document
+@pytest.mark.parametrize(
+    ("documents", "pattern", "names"),
+    [
+        (("reference/cli.md",), r"(?m)^\|[^|]*`{}\b", [*cli.commands]),
+        (("reference/identity.md",), r"\| `{}`", [*get_args(Settings.model_fields["auth_mode"].annotation)]),
+        (("operations.md", "glossary.md", "reference/identity.md"), "`{}`", [*Scope]),
+        (("reference/identity.md",), "`{}`", [*PAGES]),
+        (("console.md",), "`{}", sorted({f"/{path.split('/')[1]}" for path in PAGES} - {"/console"})),
+    ],
+    ids=["commands", "ways to authenticate", "scopes", "paths of the console", "pages of the console"],
+)
+def test_a_document_lists_each_name(documents: tuple[str, ...], pattern: str, names: list[str]) -> None:
+    assert len(names) >= 4
+    for document in documents:
+        missing = [name for name in names if not re.search(pattern.format(re.escape(name)), _text(document))]
+        assert missing == [], document
 
 
 def _rows(text: str) -> dict[str, str]:
@@ -113,21 +115,14 @@ def test_the_reference_shows_the_arguments_of_a_search_with_their_defaults() -> 
     signature = re.search(r"`memory_search\((.*?)\)`", _text("reference/search.md"), re.DOTALL)
     assert signature
     shown = dict(argument.strip().removesuffix("?").partition("=")[::2] for argument in signature[1].split(","))
-    defaults = {
-        name: field.get("default", "") for name, field in by_name()["memory_search"].schema["properties"].items()
-    }
-    assert shown == {name: json.dumps(value) if value != "" else "" for name, value in sorted(defaults.items())}
+    fields = by_name()["memory_search"].schema["properties"]
+    assert shown == {name: json.dumps(field["default"]) if "default" in field else "" for name, field in fields.items()}
 
 
 def test_the_reference_shows_all_fields_of_the_answer_of_a_search() -> None:
     _, rows = _of_tools()
     shown = re.search(r"`\{(memories[^`]*)\}`", rows["memory_search"])
     assert shown and set(re.findall(r"\w+", shown[1])) == SearchResponse.model_fields.keys()
-
-
-def test_the_reference_lists_each_page_of_the_console() -> None:
-    text = _text("reference/identity.md")
-    assert [path for path in PAGES if f"`{path}`" not in text] == []
 
 
 def test_the_reference_lists_each_table_of_the_database() -> None:
@@ -146,12 +141,10 @@ def test_the_documented_required_settings_are_the_ones_that_the_error_about_miss
 
 
 def test_the_reference_lists_each_code_of_tool_errors() -> None:
-    refusals = {
-        error_code(refusal("no")).code for refusal in (InvalidRequest, NotFound, OverQuota, Conflict, Unauthorized)
-    }
-    others = {value.code for value in vars(tool_errors).values() if isinstance(value, tool_errors.ErrorCode)}
-    rows = _rows(_text("reference/errors.md").partition("## Protocol")[0])
-    assert rows.keys() - {"code"} == refusals | others | {error_code(OverBudget("no", 1)).code}
+    refusals = [*(refusal("no") for refusal in (InvalidRequest, NotFound, OverQuota, Conflict, Unauthorized))]
+    codes = {error_code(refusal).code for refusal in (*refusals, OverBudget("no", 1))}
+    codes |= {value.code for value in vars(tool_errors).values() if isinstance(value, tool_errors.ErrorCode)}
+    assert _rows(_text("reference/errors.md").partition("## Protocol")[0]).keys() - {"code"} == codes
 
 
 def test_the_reference_lists_each_status_of_the_server() -> None:
@@ -184,11 +177,6 @@ def test_the_reference_shows_only_options_that_a_command_has() -> None:
         assert command, name
         wrong[name] = set(re.findall(r"--[a-z-]+", rest)) - options(command)
     assert {name: names for name, names in wrong.items() if names} == {}
-
-
-def test_the_page_on_the_console_lists_each_page() -> None:
-    paths = {f"/{path.split('/')[1]}" for path in PAGES} - {"/console"}
-    assert [path for path in paths if f"`{path}" not in _text("console.md")] == []
 
 
 def test_a_command_that_prints_an_output_of_terraform_names_the_directory() -> None:

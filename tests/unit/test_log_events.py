@@ -29,7 +29,6 @@ class Logged(NamedTuple):
     event: str
     place: str
     fields: frozenset[str]
-    outcome: str
 
 
 class Source(NamedTuple):
@@ -74,9 +73,7 @@ def _logged() -> Iterator[Logged]:
             starred = " ".join(ast.unparse(keyword.value) for keyword in node.keywords if keyword.arg is None)
             has_all = kind in ("fault", "exception") or re.search(r"fault_fields|bug\(|\babout\b", starred)
             fields = keywords | (set(SAID) if has_all else set())
-            values = {keyword.arg: ast.unparse(keyword.value).strip("'") for keyword in node.keywords}
-            place = f"{source.place}:{node.lineno}"
-            yield Logged(str(node.args[0].value), place, frozenset(fields), values.get("outcome", ""))
+            yield Logged(str(node.args[0].value), f"{source.place}:{node.lineno}", frozenset(fields))
 
 
 def _is_text(node: ast.expr) -> bool:
@@ -89,14 +86,9 @@ def _named_by_helpers() -> Iterator[Logged]:
         functions = [node for node in source.nodes if isinstance(node, ast.FunctionDef) and node.args.args]
         helpers = {node.name for node in functions if node.args.args[0].arg == "event"} | {"report", "self._report"}
         for node in source.nodes:
-            if (
-                isinstance(node, ast.Call)
-                and node.args
-                and _is_text(node.args[0])
-                and ast.unparse(node.func) in helpers
-            ):
-                place = f"{source.place}:{node.lineno}"
-                yield Logged(ast.literal_eval(node.args[0]), place, frozenset(SAID), "")
+            is_helped = isinstance(node, ast.Call) and node.args and _is_text(node.args[0])
+            if is_helped and ast.unparse(node.func) in helpers:
+                yield Logged(ast.literal_eval(node.args[0]), f"{source.place}:{node.lineno}", frozenset(SAID))
 
 
 @cache
@@ -191,18 +183,18 @@ def test_a_next_step_that_needs_the_migration_runs_it() -> None:
         assert "run `mnemosyne migrate --project MY-PROJECT`, which" in step, place
 
 
-def test_a_next_step_that_changes_a_terraform_variable_mentions_make_deploy() -> None:
-    variables = _variables()
+def test_a_step_or_a_fix_in_the_runbook_that_changes_a_terraform_variable_mentions_make_deploy() -> None:
+    files = (ROOT / "terraform" / "modules" / "mnemosyne").glob("variables*.tf")
+    variables = {name for file in files for name in re.findall(r'^variable "(\w+)"', file.read_text(), re.MULTILINE)}
     for place, step in _next_steps().items():
-        named = {name for name in re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", step) if name in variables}
+        named = {*re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", step)} & variables
         changed = re.search(r"\b(set|raise|lower|correct|leave)\b", step)
         assert not (named and changed) or "make deploy" in step, place
-
-
-def _variables() -> set[str]:
-    """Return the names of Terraform's variables."""
-    files = (ROOT / "terraform" / "modules" / "mnemosyne").glob("variables*.tf")
-    return {name for file in files for name in re.findall(r'^variable "(\w+)"', file.read_text(), re.MULTILINE)}
+    fixes = re.findall(r"\*\*Fix\*\*: (.+)", RUNBOOK)
+    assert fixes
+    for fix in fixes:
+        named = {name.split(".")[0] for name in re.findall(r"`([a-z_.]+)(?: = [^`]*)?`", fix)} & variables
+        assert not named or "make deploy" in fix, fix
 
 
 def test_the_runbook_quotes_the_cause_of_each_permanent_error() -> None:
@@ -212,15 +204,6 @@ def test_the_runbook_quotes_the_cause_of_each_permanent_error() -> None:
         cause = re.sub(r"\{(\w+)\}", lambda name: name[1].upper(), rule.cause)
         quoted = re.sub(r" (WHERE|TOPIC|OBJECT)$| WHERE(?= )", "", cause)
         assert re.sub(r"^WHERE", "the database", quoted) in RUNBOOK
-
-
-def test_a_fix_in_the_runbook_that_changes_a_terraform_variable_mentions_make_deploy() -> None:
-    variables = _variables()
-    fixes = re.findall(r"\*\*Fix\*\*: (.+)", RUNBOOK)
-    assert fixes
-    for fix in fixes:
-        named = {name.split(".")[0] for name in re.findall(r"`([a-z_.]+)(?: = [^`]*)?`", fix)} & variables
-        assert not named or "make deploy" in fix, fix
 
 
 def test_a_documented_operator_command_exists_and_names_project_and_namespace() -> None:

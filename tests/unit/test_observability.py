@@ -5,9 +5,7 @@ import json
 import logging
 import logging.config
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
-from uuid import UUID
 
 import pytest
 
@@ -17,15 +15,14 @@ from mnemosyne.observability import EventLog, configure_logging, normalize_cause
 
 @pytest.fixture(autouse=True)
 def _logging_as_before() -> Iterator[None]:
-    root, disabled = logging.getLogger(), {}
+    root, loggers = logging.root, logging.root.manager.loggerDict
     handlers, level = root.handlers[:], root.level
-    for name, logger in logging.root.manager.loggerDict.items():
-        disabled[name] = getattr(logger, "disabled", False)
+    disabled = {name for name, logger in loggers.items() if getattr(logger, "disabled", False)}
     yield
     root.handlers[:] = handlers
     root.setLevel(level)
-    for name, was in disabled.items():
-        logging.getLogger(name).disabled = was
+    for name in loggers:
+        logging.getLogger(name).disabled = name in disabled
 
 
 def test_a_logger_disabled_by_the_functions_framework_is_enabled_again() -> None:
@@ -38,23 +35,15 @@ def test_a_logger_disabled_by_the_functions_framework_is_enabled_again() -> None
     assert json.loads(written.getvalue())["event"] == "it_happened"
 
 
-class _Named:
-    def __str__(self) -> str:
-        return "named"
-
-
 @pytest.mark.parametrize(
     ("value", "written"),
     [
         ("\ud800 é", "\ud800 é"),
         (2**70, 2**70),
         ({1: "x"}, {"1": "x"}),
-        (datetime(2026, 1, 2, tzinfo=UTC), "2026-01-02 00:00:00+00:00"),
-        (UUID(int=1), str(UUID(int=1))),
         (Path("a/b"), "a/b"),
         (Scope.READ, "read"),
         (("a", 1), ["a", 1]),
-        (_Named(), "named"),
     ],
 )
 def test_a_field_of_any_type_is_logged(value: object, written: object) -> None:
@@ -64,13 +53,14 @@ def test_a_field_of_any_type_is_logged(value: object, written: object) -> None:
     assert json.loads(stream.getvalue())["value"] == written
 
 
+UNCHANGED = f"the database holds embeddings of gemini-embedding-001 {'m' * 150} at dimension 768"
+
+
 @pytest.mark.parametrize(
     ("cause", "expected"),
     [
-        ("the database holds embeddings of gemini-embedding-001 at dimension 768, the settings say gemini-embedding-2",
-         "the database holds embeddings of gemini-embedding-001 at dimension 768, the settings say gemini-embedding-2"),
-        ("schema_version 9 is newer than 1, the newest version that this release of Mnemosyne reads",
-         "schema_version 9 is newer than 1, the newest version that this release of Mnemosyne reads"),
+        (UNCHANGED, UNCHANGED),
+        ("schema_version 9 is newer than 1", "schema_version 9 is newer than 1"),
         ("the request 01a21807-d082-728f-948e-999a8fc13768 failed", "the request # failed"),
         ("5 of 1,032 texts in 2.5 s", "# of # texts in # s"),
         ("message 12345678901234567, project-123456789012", "message #, project-#"),
@@ -79,11 +69,6 @@ def test_a_field_of_any_type_is_logged(value: object, written: object) -> None:
 )  # fmt: skip
 def test_a_grouped_cause_keeps_models_dimensions_and_versions_but_no_ids_or_counts(cause: str, expected: str) -> None:
     assert normalize_cause(cause) == expected
-
-
-def test_a_long_grouped_cause_is_not_cut() -> None:
-    cause = f"the database holds embeddings of {'m' * 100} at dimension 768, the settings say {'n' * 100}"
-    assert normalize_cause(cause) == cause
 
 
 def test_a_bug_is_logged_with_its_line_of_code_and_without_its_message() -> None:

@@ -1,8 +1,6 @@
 """Receipts of deletions: their content, and the verification, which fails if a receipt was changed."""
 
-import copy
 import json
-from collections.abc import Callable
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -48,59 +46,48 @@ def test_a_receipt_lists_the_removed_data_and_what_remains_until_when(document: 
     assert (receipt["memories"], receipt["removed"]) == (2, FORGETTING.counts)
     assert receipt["selection"] == FORGETTING.selection
     assert {remain["until"] for remain in receipt["remains"]} == {"2026-05-27T12:01:00Z", "2026-06-03T12:01:00Z"}
-
-
-def test_a_receipt_says_that_topics_keep_messages_after_their_delivery(document: dict[str, Any]) -> None:
-    (messages,) = [remain for remain in document["receipt"]["remains"] if remain["where"].startswith("messages ")]
-    assert messages == {
+    assert {
         "where": "messages in Pub/Sub, also delivered ones: seven days on the topic, then seven on a dead-letter topic",
         "until": "2026-06-03T12:01:00Z",
         "then": "deleted by Pub/Sub",
-    }
+    } in receipt["remains"]
 
 
 def test_a_receipt_is_verified_offline_with_its_own_or_a_trusted_key(document: dict[str, Any], keys: KeyFiles) -> None:
     thumbprint = document["key"]["kid"]
     read = json.loads(json.dumps(document))
     assert receipts.verify(read) == receipts.verify(read, keys.public_keys()) == thumbprint
-
-
-def test_a_receipt_stays_valid_when_the_key_is_rotated(document: dict[str, Any], keys: KeyFiles) -> None:
     keys.rotate()
-    assert receipts.verify(document, keys.public_keys()) == document["key"]["kid"]
+    assert receipts.verify(read, keys.public_keys()) == thumbprint
 
 
-def _set(*path: str, to: object) -> Callable[[dict[str, Any]], None]:
-    def change(document: dict[str, Any]) -> None:
-        for name in path[:-1]:
-            document = document[name]
-        document[path[-1]] = to
-
-    return change
-
-
-ALTERATIONS: dict[str, Callable[[dict[str, Any]], object]] = {
-    **{name: _set("receipt", name, to="x") for name in receipt_of(FORGETTING, "")},
-    "a field more": _set("receipt", "more", to=1),
-    "a count": _set("receipt", "removed", "memories", to=3),
-    "an id less": _set("ids", to=IDS[:1]),
-    "an id more": _set("ids", to=[*IDS, str(UUID(int=3))]),
-    "another id": _set("ids", to=[IDS[0], str(UUID(int=3))]),
-    "another order": _set("ids", to=IDS[::-1]),
-    "no ids": lambda document: document.pop("ids"),
-    "no signature": lambda document: document.pop("signature"),
-    "another signature": lambda document: document.update(signature=document["signature"][:-8] + "AAAAAAAA"),
-    "an unsigned token": _set("signature", to="eyJhbGciOiJub25lIn0.e30."),
-    "no key": lambda document: document.pop("key"),
+ALTERATIONS: dict[str, dict[str, Any]] = {
+    **{name: {"receipt": {name: "x"}} for name in receipt_of(FORGETTING, "")},
+    "a field more": {"receipt": {"more": 1}},
+    "a count": {"receipt": {"removed": {"memories": 3, "memory_words": 2}}},
+    "an id less": {"ids": IDS[:1]},
+    "another id": {"ids": [IDS[0], str(UUID(int=3))]},
+    "another order": {"ids": IDS[::-1]},
+    "no ids": {"ids": None},
+    "no signature": {"signature": None},
+    "another signature": {"signature": "AAAAAAAA"},
+    "an unsigned token": {"signature": "eyJhbGciOiJub25lIn0.e30."},
+    "no key": {"key": None},
 }
 
 
-@pytest.mark.parametrize("alteration", ALTERATIONS)
-def test_an_altered_receipt_is_refused(alteration: str, document: dict[str, Any]) -> None:
-    altered = copy.deepcopy(document)
-    ALTERATIONS[alteration](altered)
+@pytest.mark.parametrize("alteration", ALTERATIONS.values(), ids=ALTERATIONS)
+def test_an_altered_receipt_is_refused(alteration: dict[str, Any], document: dict[str, Any]) -> None:
+    signature = document["signature"]
+    for name, value in alteration.items():
+        if value is None:
+            del document[name]
+        elif isinstance(value, dict):
+            document[name] |= value
+        else:
+            document[name] = signature[: -len(value)] + value if value == "AAAAAAAA" else value
     with pytest.raises(InvalidRequest):
-        receipts.verify(altered)
+        receipts.verify(document)
 
 
 def test_a_receipt_of_another_key_is_refused(document: dict[str, Any], tmp_path: Path) -> None:

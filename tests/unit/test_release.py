@@ -5,25 +5,24 @@ import re
 from pathlib import Path
 
 import mnemosyne
+from mnemosyne.mcp.server import WEBSITE
 
 ROOT = Path(__file__).parents[2]
 SERVER = json.loads((ROOT / "server.json").read_text())
 
 
-def test_server_json_has_the_version_of_the_code() -> None:
-    assert SERVER["version"] == mnemosyne.__version__
-    assert [package["version"] for package in SERVER["packages"]] == [mnemosyne.__version__]
+def test_server_json_and_the_plugin_for_claude_code_have_the_version_of_the_code() -> None:
+    plugin = json.loads((ROOT / "infra" / "claude_code_plugin" / ".claude-plugin" / "plugin.json").read_text())
+    versions = [SERVER["version"], *(package["version"] for package in SERVER["packages"]), plugin["version"]]
+    assert versions == [mnemosyne.__version__] * 3
 
 
-def test_the_plugin_for_claude_code_has_the_version_of_the_code() -> None:
-    plugin = ROOT / "infra" / "claude_code_plugin" / ".claude-plugin" / "plugin.json"
-    assert json.loads(plugin.read_text())["version"] == mnemosyne.__version__
-
-
-def test_the_readme_contains_the_server_s_name_for_the_registry() -> None:
+def test_the_readme_has_at_most_120_lines_and_the_server_s_name_for_the_registry() -> None:
     """The MCP registry searches the package's description for the name:
     https://github.com/modelcontextprotocol/registry."""
-    assert f"mcp-name: {SERVER['name']}" in (ROOT / "README.md").read_text()
+    readme = (ROOT / "README.md").read_text()
+    assert f"mcp-name: {SERVER['name']}" in readme
+    assert len(readme.splitlines()) <= 120
 
 
 def test_server_json_is_within_the_limits_of_the_registry() -> None:
@@ -36,16 +35,9 @@ def test_the_changelog_lists_the_version_with_its_date() -> None:
     assert re.search(rf"(?m)^## \[{re.escape(mnemosyne.__version__)}\] - \d{{4}}-\d\d-\d\d$", changelog)
 
 
-def test_the_readme_has_at_most_120_lines() -> None:
-    assert len((ROOT / "README.md").read_text().splitlines()) <= 120
-
-
 def test_each_link_between_documents_has_a_target() -> None:
-    pages = [
-        ROOT / name for name in ("README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md", "tests/PLATFORM.md")
-    ]
     broken = []
-    for page in [*pages, *(ROOT / "docs").rglob("*.md")]:
+    for page in [*ROOT.glob("*.md"), ROOT / "tests" / "PLATFORM.md", *(ROOT / "docs").rglob("*.md")]:
         for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text()):
             if "://" not in target and not (page.parent / target).exists():
                 broken.append(f"{page.relative_to(ROOT)}: {target}")
@@ -58,8 +50,6 @@ def test_the_glossary_has_at_most_fifty_terms() -> None:
 
 
 def test_server_json_has_the_website_of_the_server() -> None:
-    from mnemosyne.mcp.server import WEBSITE
-
     assert SERVER["websiteUrl"] == SERVER["repository"]["url"] == WEBSITE
 
 
