@@ -21,6 +21,7 @@ test("a request that moves to the top, because its state has changed, takes no o
   const merged = mergeRequests(before, [request("1", "stored"), before[0], before[1]], false);
   assert.equal(idsOf(merged), "1 5 4 3 2 0");
   assert.equal(merged[0].state, "stored");
+  assert.equal(merged[5], before[5], "what is unchanged stays the same object");
   assert.equal(idsOf(mergeRequests(before, [request("1", "stored"), request("2", "stored")], false)), "1 2 5 4 3 0");
 });
 

@@ -60,8 +60,6 @@ const WINDOWS = [
   [{ after: at(year, 9, 1), before: at(year, 9, 31, 23, 59) }, "Oct 1 to Oct 31"],
   [{ after: at(year, 9, 1), before: at(year, 9, 1, 23, 59) }, "Oct 1"],
   [{ after: `${year}-11-01`, before: `${year + 1}-11-30` }, `Nov 1, ${year} to Nov 30, ${year + 1}`],
-  [{ after: `${year - 1}-11-01`, before: `${year}-01-31` }, `Nov 1, ${year - 1} to Jan 31, ${year}`],
-  [{ after: `${year}-11-01`, before: "later" }, "Nov 1 to later"],
   [{ after: "soon" }, "Since soon"], [{ before: "2026-02-99" }, "Until 2026-02-99"],
   [{ after: "2026-13-45", before: "later" }, "2026-13-45 to later"],
 ];

@@ -80,16 +80,12 @@ test("the code challenge is that of RFC 7636, appendix B", async () => {
 });
 
 for (const [body, message] of [
-  [{ error: "invalid_grant", error_description: "the code has expired" }, "the code has expired"],
-  [{ error: "invalid_grant" }, "invalid_grant"],
-  [{}, "The server answered 400."],
+  ['{"error": "invalid_grant", "error_description": "the code has expired"}', "the code has expired"],
+  ['{"error": "invalid_grant"}', "invalid_grant"],
+  ["{}", "The server answered 400."],
+  ["<h1>Bad gateway</h1>", "The server answered 400."],
 ]) {
-  test(`an answer ${JSON.stringify(body)} is the error "${message}"`, async () => {
-    await assert.rejects(readJson(Response.json(body, { status: 400 })), { message, status: 400 });
+  test(`an answer ${body} is the error "${message}"`, async () => {
+    await assert.rejects(readJson(new Response(body, { status: 400 })), { message, status: 400 });
   });
 }
-
-test("an answer that is not JSON is an error with its status", async () => {
-  const response = new Response("<h1>Bad gateway</h1>", { status: 502 });
-  await assert.rejects(readJson(response), { message: "The server answered 502.", status: 502 });
-});

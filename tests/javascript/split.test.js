@@ -4,13 +4,11 @@ import { isSeveral, splitText } from "../../functions/mnemosyne/http/console/sta
 
 const CASES = [
   ["paragraphs", "One.\nStill one.\n\n\nTwo.", "paragraphs", ["One.\nStill one.", "Two."]],
-  ["one paragraph", "One.\nStill one.", "paragraphs", ["One.\nStill one."]],
   ["list items", "- One\n* Two\n3. Three\n4) Four", "list items", ["One", "Two", "Three", "Four"]],
   ["a list with empty lines", "- One\n\n- Two", "list items", ["One", "Two"]],
   ["tasks", "- [ ] One\n- [x] Two", "list items", ["One", "Two"]],
   ["items with indented lines", "- One\n  more\n- Two", "list items", ["One\n  more", "Two"]],
   ["a heading and its paragraph", "# Head\n\nOne.\n\nTwo.", "paragraphs", ["# Head\n\nOne.", "Two."]],
-  ["a heading at the end", "One.\n\n# Head", "paragraphs", ["One.", "# Head"]],
   ["a list with its introduction", "Set this:\n\n- a\n- b\n\nDone.", "paragraphs", ["Set this:\n\n- a\n- b", "Done."]],
   ["code with empty lines", "```\na\n\nb\n```\n\nAfter.", "paragraphs", ["```\na\n\nb\n```", "After."]],
   ["lines of Windows", "One.\r\n\r\nTwo.", "paragraphs", ["One.", "Two."]],
@@ -20,11 +18,9 @@ const CASES = [
     ["One\n\n   more\n\n   - a\n   - b", "Two"]],
   ["items with code", "- One\n\n  ```\n  a\n\n  b\n  ```\n\n- Two", "list items",
     ["One\n\n  ```\n  a\n\n  b\n  ```", "Two"]],
-  ["an indented list with its introduction", "Set this:\n\n  - a\n  - b", "paragraphs", ["Set this:\n\n  - a\n  - b"]],
   ["a Japanese list", "・一つ\n・二つ", "list items", ["一つ", "二つ"]],
   ["a Chinese list", "1、茶\n2、咖啡\n３．水", "list items", ["茶", "咖啡", "水"]],
   ["Japanese texts that begin with a number", "12．5％増\n\n3、4人が来た", "paragraphs", ["12．5％増", "3、4人が来た"]],
-  ["a Chinese list with its introduction", "购物：\n\n- 茶\n- 水", "paragraphs", ["购物：\n\n- 茶\n- 水"]],
   ["an indented paragraph", "One.\n\n  Two.", "paragraphs", ["One.", "  Two."]],
   ["nothing", " \n ", "paragraphs", []],
 ];

@@ -6,8 +6,6 @@ import { formatTags, parseTags, tagAddress } from "../../functions/mnemosyne/htt
 const PARSED = [
   ["", []],
   [" , ,", []],
-  ["tea", ["tea"]],
-  ["ada, tea", ["ada", "tea"]],
   ["  ada ,tea  ", ["ada", "tea"]],
   ['"red, green", amber', ["red, green", "amber"]],
   ['"say ""hi"""', ['say "hi"']],

@@ -9,13 +9,13 @@ const bucket = (start, memories = 1) => ({ start, memories });
 const counts = (per, ...buckets) => fillBuckets({ per, buckets }).map(({ memories }) => memories);
 const HOUR = 3_600_000;
 
-test("without buckets there are no bars", () => assert.deepEqual(counts("day"), []));
-test("a single bucket is a single bar", () => assert.deepEqual(counts("year", bucket("2026-01-01", 7)), [7]));
+test("there is a bar for each bucket", () => {
+  assert.deepEqual([counts("day"), counts("year", bucket("2026-01-01", 7))], [[], [7]]);
+});
 
 const FILLED = [
   ["day", "2026-05-01", "2026-05-04", [1, 0, 0, 2]],
   ["day", "2024-02-28", "2024-03-01", [1, 0, 2]], // a leap year
-  ["day", "2026-12-31", "2027-01-01", [1, 2]],
   ["week", "2026-04-27", "2026-05-18", [1, 0, 0, 2]],
   ["month", "2025-11-01", "2026-02-01", [1, 0, 0, 2]],
   ["year", "0098-01-01", "0101-01-01", [1, 0, 0, 2]],
@@ -34,31 +34,28 @@ test("a year below 100 is not of the 20th century", () => {
   assert.equal(new Date(midnight("0026-03-01")).getFullYear(), 26);
 });
 
+function inZone(context, zone) {
+  const before = process.env.TZ;
+  context.after(() => { process.env.TZ = before; });
+  process.env.TZ = zone;
+}
+
 test("days are filled after a day without a midnight", (context) => {
-  const zone = process.env.TZ;
-  context.after(() => { process.env.TZ = zone; });
-  process.env.TZ = "Africa/Cairo"; // on 24 April 2026 the clocks change from 0:00 to 1:00
+  inZone(context, "Africa/Cairo"); // on 24 April 2026 the clocks change from 0:00 to 1:00
   assert.deepEqual(counts("day", bucket("2026-04-23", 1), bucket("2026-04-26", 2)), [1, 0, 0, 2]);
 });
 
-const WITH_CHANGED_CLOCKS = [["2026-03-29", 23], ["2026-10-25", 25], ["2026-05-01", 24]];
-for (const [start, hours] of WITH_CHANGED_CLOCKS) {
+for (const [start, hours] of [["2026-03-29", 23], ["2026-10-25", 25], ["2026-05-01", 24]]) {
   test(`${start} has ${hours} hours in Berlin`, (context) => {
-    const zone = process.env.TZ;
-    context.after(() => { process.env.TZ = zone; });
-    process.env.TZ = "Europe/Berlin";
+    inZone(context, "Europe/Berlin");
     assert.equal(bucketEnd(midnight(start), "day") - midnight(start), hours * HOUR);
   });
 }
 
-test("filters include the last microsecond and exclude the end", () => {
-  const times = timeFilters(Date.UTC(2026, 4, 1), Date.UTC(2026, 4, 2));
-  assert.deepEqual(times, { after: "2026-05-01T00:00:00.000Z", before: "2026-05-01T23:59:59.999999Z" });
-});
-
-test("filters stay within the years that the server takes", () => {
-  const times = timeFilters(new Date(-1e15).getTime(), new Date(1e15).getTime());
-  assert.deepEqual(times, { after: "0001-01-01T00:00:00.000Z", before: "9999-12-31T23:59:59.999999Z" });
+test("filters include the last microsecond, exclude the end and stay within the years that the server takes", () => {
+  const [day, ever] = [[Date.UTC(2026, 4, 1), Date.UTC(2026, 4, 2)], [-1e15, 1e15]].map((ends) => timeFilters(...ends));
+  assert.deepEqual(day, { after: "2026-05-01T00:00:00.000Z", before: "2026-05-01T23:59:59.999999Z" });
+  assert.deepEqual(ever, { after: "0001-01-01T00:00:00.000Z", before: "9999-12-31T23:59:59.999999Z" });
 });
 
 const DAYS = fillBuckets({ per: "day", buckets: [bucket("2026-05-01"), bucket("2026-05-03")] });
@@ -75,13 +72,13 @@ for (const [name, start, end, first, last] of SELECTED) {
   });
 }
 
-for (const most of [1, 2, 3, 4, 5, 7, 8, 10, 40, 99, 1234, 1_000_000]) {
-  test(`the axis up to ${most} has three whole numbers at equal distances`, () => {
+test("the axis has three whole numbers at equal distances", () => {
+  for (const most of [1, 2, 3, 4, 5, 7, 8, 10, 40, 99, 1234, 1_000_000]) {
     const [top, middle, bottom] = axisMarks(most);
     assert.ok(top >= most && Number.isInteger(middle));
     assert.deepEqual([top - middle, bottom], [middle, 0]);
-  });
-}
+  }
+});
 
 test("a place in the strip and its time belong together, at every width", () => {
   const { x, timeOf, height } = scales(DAYS, "day");

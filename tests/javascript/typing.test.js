@@ -10,26 +10,23 @@ test("a typed text is searched by words, within the filters", () => {
   assert.deepEqual(args, { query: "oolo", typing: true, limit: 20, matches: true, tags: ["tea"] });
 });
 
-test("a space at the end is sent, because it ends the last word", () =>
-  assert.equal(typingArguments(form(), "oolong ").query, "oolong "));
+test("a space at the end is sent, because it ends the last word, and replaced memories are searched if shown", () => {
+  const { query, include_superseded: isOld } = typingArguments(form({ old: "yes" }), "oolong ");
+  assert.deepEqual([query, isOld], ["oolong ", true]);
+});
 
-test("one character is not searched", () => assert.equal(typingArguments(form(), "o "), null));
+test("one character is not searched, and mode exact not while somebody types, because it is dear", () => {
+  assert.equal(typingArguments(form(), "o "), null);
+  assert.equal(typingArguments(form({ mode: "exact" }), "oolong"), null);
+});
 
-test("mode exact does not search while somebody types, because it is dear", () =>
-  assert.equal(typingArguments(form({ mode: "exact" }), "oolong"), null));
-
-test("replaced memories are searched if the page shows them", () =>
-  assert.equal(typingArguments(form({ old: "yes" }), "oolong").include_superseded, true));
-
-test("after a hundred requests in a minute only a pause makes one", () => {
+test("after a hundred requests in a minute only a pause makes one, and after a refusal its end", () => {
   const starts = Array.from({ length: 100 }, (_, index) => 1000 + index);
   assert.equal(pauseAfter(starts.slice(1), 0, 2000), 30);
   assert.equal(pauseAfter(starts, 0, 2000), 600);
   assert.equal(pauseAfter(starts, 0, 61_001), 30);
+  assert.equal(pauseAfter([], 9000, 2000), 7000);
 });
-
-test("after a refusal the next request waits until its end", () =>
-  assert.equal(pauseAfter([], 9000, 2000), 7000));
 
 test("an answer belongs to its query and its filters", () => {
   const answer = { query: "tea ", filters: JSON.stringify({ tags: ["a"] }) };
