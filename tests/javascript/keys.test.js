@@ -19,7 +19,8 @@ const free = { isTyping: false, isInDialog: false, singleKeys: true };
 const APPLIES = [
   ["j", {}, true], ["j", { isTyping: true }, false], ["j", { singleKeys: false }, false],
   ["Shift+x", { singleKeys: false }, false], ["Ctrl+Enter", { isTyping: true }, true],
-  ["Escape", { singleKeys: false }, true], ["Delete", { isTyping: true }, false], ["Ctrl+k", { isInDialog: true }, false],
+  ["Escape", { singleKeys: false }, true], ["Delete", { isTyping: true }, false],
+  ["Ctrl+k", { isInDialog: true }, false],
 ];
 for (const [name, where, expected] of APPLIES) {
   test(`${name} ${expected ? "works" : "does nothing"} with ${JSON.stringify(where)}`, () => {

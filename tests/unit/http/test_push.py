@@ -3,7 +3,6 @@
 import base64
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import quote
@@ -78,13 +77,6 @@ def test_a_request_that_a_web_page_could_send_is_refused(
     assert not list_memories(services.memories)
 
 
-def test_an_invalid_namespace_is_a_permanent_failure(client: TestClient, services: FakeServices) -> None:
-    data, attributes = encode("ns", [request("a")], "")
-    assert client.post("/", json=_envelope(data, {**attributes, "namespace": "a\x00"})).status_code == 204
-    assert not list_memories(services.memories)
-    assert [dead_letter.message_id for dead_letter in services.memories_of("").dead_letters(100)] == ["1"]
-
-
 def test_an_unreadable_message_is_kept_under_its_message_id_and_counted(
     client: TestClient, services: FakeServices
 ) -> None:
@@ -119,23 +111,6 @@ def test_the_namespace_in_the_path_is_decoded_once(
     assert (row["namespace"], row["state"]) == (namespace, IngestState.STORED)
 
 
-def test_a_message_of_a_newer_schema_version_is_redelivered_until_it_is_dead_lettered(
-    client: TestClient, last: TestClient, services: FakeServices
-) -> None:
-    newer = {"schema_version": 2, "request_id": str(new_id()), "content": "x", "timestamp": "2026-05-20T12:00:00Z"}
-    body = _envelope(json.dumps(newer).encode(), {"namespace": "ns"})
-    assert client.post("/", json=body).status_code == 503
-    (newest,) = services.memories.ingest_requests(None, 10)
-    assert (newest.state, newest.error) == (
-        IngestState.QUEUED,
-        "schema_version 2 is newer than 1, the newest version that this release of Mnemosyne reads",
-    )
-    assert last.post("/", json=body).status_code == 204
-    (newest,) = services.memories.ingest_requests(None, 10)
-    assert newest.state is IngestState.DEAD_LETTERED
-    assert [dead_letter.data for dead_letter in services.memories.dead_letters(100)] == [json.dumps(newer).encode()]
-
-
 def test_each_outcome_is_published_once_however_often_the_message_is_delivered(
     client: TestClient, services: FakeServices
 ) -> None:
@@ -162,17 +137,6 @@ def test_an_outcome_that_could_not_be_published_is_published_by_the_next_deliver
     services.outcome_topic.away = False
     assert client.post("/", json=body).status_code == 204
     assert [outcome.state for outcome in services.outcome_topic.told] == [IngestState.STORED]
-
-
-def test_the_outcome_of_a_message_without_requests_has_its_message_id(
-    client: TestClient, services: FakeServices
-) -> None:
-    services.outcome_topic = FakeOutcomes()
-    client.post("/", json=_envelope(b"not json", {"namespace": "ns"}))
-    (outcome,) = services.outcome_topic.told
-    data, attributes = outcome.encode()
-    assert attributes["ce-id"].startswith("1/dead_lettered/")
-    assert json.loads(data)["request_id"] is None
 
 
 def test_a_bug_in_the_dead_letter_function_loses_no_message(
@@ -249,17 +213,6 @@ def test_an_object_that_could_not_be_imported_is_kept_on_the_last_day_with_the_n
     (dead_letter,) = services.memories.dead_letters(100)
     with pytest.raises(InvalidRequest, match="copy the object onto itself"):
         redrives.redrive(dead_letter.message_id, memories=services.memories, queue=services.queue)
-
-
-def test_another_content_under_a_used_id_is_dead_lettered_and_reported(
-    client: TestClient, last: TestClient, services: FakeServices
-) -> None:
-    services.outcome_topic = FakeOutcomes()
-    first = request("a")
-    client.post("/", json=_body(first))
-    last.post("/", json=_body(replace(first, content="b")))
-    assert [outcome.state for outcome in services.outcome_topic.told] == [IngestState.STORED, IngestState.DEAD_LETTERED]
-    assert [dead_letter.has_unreported_part for dead_letter in services.memories.dead_letters(100)] == [True]
 
 
 @pytest.mark.parametrize("path", ["/namespaces/", "/objects/", "/namespaces/team%20", "/namespaces/%E2%80%8B"])

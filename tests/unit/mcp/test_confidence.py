@@ -16,7 +16,7 @@ SEARCHING = ["memory_search", "retrieve_memories"]
 
 
 @pytest.fixture
-def services_with_memories(services: FakeServices) -> FakeServices:
+def stored(services: FakeServices) -> FakeServices:
     store_contents(
         services.memories,
         "The oolong is on shelf 7.",
@@ -37,9 +37,9 @@ def _notes(services: FakeServices, name: str, **arguments: Any) -> str:
     [("The oolong is on shelf 7", "strong"), (UNRELATED, "weak")],
 )
 def test_each_hit_has_its_confidence_in_the_record_and_in_its_heading(
-    services_with_memories: FakeServices, name: str, query: str, best: str
+    stored: FakeServices, name: str, query: str, best: str
 ) -> None:
-    result = call_tool(services_with_memories, name, query=query)
+    result = call_tool(stored, name, query=query)
     assert result.structured_content
     hits = result.structured_content["memories"]
     assert max((hit["confidence"] for hit in hits), key=ORDER.index) == best
@@ -48,11 +48,11 @@ def test_each_hit_has_its_confidence_in_the_record_and_in_its_heading(
 
 
 @pytest.mark.parametrize(("query", "noted"), [(UNRELATED, True), ("a quorum", True), ("oolong shelf", False)])
-def test_an_answer_notes_that_no_hit_is_close(services_with_memories: FakeServices, query: str, noted: bool) -> None:
-    answer = answer_of(services_with_memories, "memory_search", query=query)
+def test_an_answer_notes_that_no_hit_is_close(stored: FakeServices, query: str, noted: bool) -> None:
+    answer = answer_of(stored, "memory_search", query=query)
     assert answer["memories"]
     assert answer.get("nothing_close") == (NOTHING_CLOSE if noted else None)
-    assert (NOTHING_CLOSE in _notes(services_with_memories, "memory_search", query=query)) is noted
+    assert (NOTHING_CLOSE in _notes(stored, "memory_search", query=query)) is noted
 
 
 @pytest.mark.parametrize(
@@ -66,18 +66,16 @@ def test_an_answer_notes_that_no_hit_is_close(services_with_memories: FakeServic
     ],
 )
 def test_an_answer_notes_weak_hits_of_a_searched_or_named_time(
-    services_with_memories: FakeServices, query: str, time_expr: str | None, noted: str
+    stored: FakeServices, query: str, time_expr: str | None, noted: str
 ) -> None:
-    assert (
-        noted in answer_of(services_with_memories, "memory_search", query=query, time_expr=time_expr)["nothing_close"]
-    )
+    assert noted in answer_of(stored, "memory_search", query=query, time_expr=time_expr)["nothing_close"]
 
 
 @pytest.mark.parametrize("minimum", ORDER)
-def test_a_minimum_leaves_out_less_close_hits(services_with_memories: FakeServices, minimum: str) -> None:
+def test_a_minimum_leaves_out_less_close_hits(stored: FakeServices, minimum: str) -> None:
     arguments = {"query": "The oolong is on shelf 7.", "limit": 10}
-    every = answer_of(services_with_memories, "memory_search", **arguments)["memories"]
-    close = answer_of(services_with_memories, "memory_search", **arguments, min_confidence=minimum)["memories"]
+    every = answer_of(stored, "memory_search", **arguments)["memories"]
+    close = answer_of(stored, "memory_search", **arguments, min_confidence=minimum)["memories"]
     assert close == [hit for hit in every if ORDER.index(hit["confidence"]) >= ORDER.index(minimum)]
     assert close
 
@@ -91,13 +89,13 @@ def test_a_minimum_leaves_out_less_close_hits(services_with_memories: FakeServic
     ],
 )
 def test_an_answer_without_hits_says_how_many_the_minimum_confidence_left_out(
-    services_with_memories: FakeServices, minimum: str, limit: int, noted: str
+    stored: FakeServices, minimum: str, limit: int, noted: str
 ) -> None:
     arguments = {"query": UNRELATED, "limit": limit, "min_confidence": minimum}
-    answer = answer_of(services_with_memories, "memory_search", **arguments)
+    answer = answer_of(stored, "memory_search", **arguments)
     assert answer["memories"] == []
     assert answer["nothing_close"] == f"{noted} Search without it to see all."
-    assert answer["nothing_close"] in _notes(services_with_memories, "memory_search", **arguments)
+    assert answer["nothing_close"] in _notes(stored, "memory_search", **arguments)
 
 
 def test_an_answer_does_not_deny_memories_that_the_minimum_confidence_left_out(services: FakeServices) -> None:
@@ -114,23 +112,22 @@ def test_an_empty_namespace_gives_no_note_about_the_minimum_confidence(services:
     ("query", "confidence"), [(None, None), ("shelf 7", "strong")], ids=["without a query", "exact"]
 )
 def test_a_list_by_time_has_no_confidence_and_a_literal_match_is_strong(
-    services_with_memories: FakeServices, query: str | None, confidence: str | None
+    stored: FakeServices, query: str | None, confidence: str | None
 ) -> None:
     arguments = {"query": query, "mode": "exact", "min_confidence": "strong", "after": "2020-01-01"}
-    hits = answer_of(services_with_memories, "memory_search", **arguments)["memories"]
+    hits = answer_of(stored, "memory_search", **arguments)["memories"]
     assert hits and {hit.get("confidence") for hit in hits} == {confidence}
 
 
-def test_without_vectors_the_words_determine_the_confidence(services_with_memories: FakeServices) -> None:
-    services_with_memories.embedder.away = True
-    hits = answer_of(services_with_memories, "memory_search", query="oolong shelf")["memories"]
+def test_without_vectors_the_words_determine_the_confidence(stored: FakeServices) -> None:
+    stored.embedder.away = True
+    hits = answer_of(stored, "memory_search", query="oolong shelf")["memories"]
     assert hits[0]["confidence"] == "strong"
 
 
-def test_the_search_tool_for_chatgpt_has_confidences_and_the_note(services_with_memories: FakeServices) -> None:
+def test_the_search_tool_for_chatgpt_has_confidences_and_the_note(stored: FakeServices) -> None:
     near, far = (
-        json.loads(text_of(call_tool(services_with_memories, "search", query=query)))
-        for query in ("cars are fast", UNRELATED)
+        json.loads(text_of(call_tool(stored, "search", query=query))) for query in ("cars are fast", UNRELATED)
     )
     assert near["results"][0]["confidence"] == "strong" and NOTHING_CLOSE not in near["note"]
     assert {result["confidence"] for result in far["results"]} == {"weak"} and NOTHING_CLOSE in far["note"]

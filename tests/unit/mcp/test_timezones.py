@@ -20,11 +20,11 @@ def _local(zone: str, text: str) -> datetime:
 
 
 def _store_edges(services: FakeServices, zone: str) -> None:
-    """Store memories just within and just outside of yesterday and of last week in the zone."""
+    """Store memories just within and just outside of yesterday in the zone."""
     services.clock = lambda: NOW  # type: ignore[method-assign]
     times = {
         "day before": "2026-10-31T23:59", "day first": "2026-11-01T00:00", "day last": "2026-11-01T23:59",
-        "day after": "2026-11-02T00:00", "week before": "2026-10-25T23:59", "week first": "2026-10-26T00:00",
+        "day after": "2026-11-02T00:00",
     }  # fmt: skip
     local_day = NOW.astimezone(ZoneInfo(zone)).date()
     shift = local_day - datetime(2026, 11, 2, tzinfo=UTC).date()
@@ -52,17 +52,6 @@ def test_yesterday_is_the_local_day_of_the_caller(
     _store_edges(services, zone)
     answer = answer_of(services, name, **arguments, time_expr="yesterday", timezone=zone)
     assert _names(answer) == {"day first", "day last"}
-
-
-@pytest.mark.parametrize(("name", "arguments"), [*WITH_EXPRESSIONS, ("recall_memory", {"query": "tea from last week"})])
-def test_from_last_week_is_the_caller_s_last_week_in_each_tool(
-    services: FakeServices, name: str, arguments: dict[str, Any]
-) -> None:
-    zone = "America/St_Johns"
-    _store_edges(services, zone)
-    expression = {} if "from last week" in str(arguments) else {"time_expr": "from last week"}
-    answer = answer_of(services, name, **arguments, **expression, timezone=zone)
-    assert _names(answer) == {"week first", "day before", "day first", "day last"}
 
 
 @pytest.mark.parametrize("zone", ZONES)

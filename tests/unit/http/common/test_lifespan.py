@@ -109,114 +109,106 @@ async def _get(app: ASGIApp, path: str) -> Answer:
     return answer
 
 
-def _run(test: Callable[[Server], Coroutine[Any, Any, None]], **hosted: Any) -> None:
-    async def run() -> None:
-        await test(Server(**hosted))
+def _on_server(**hosted: Any) -> Callable[[Callable[[Server], Coroutine[Any, Any, None]]], Callable[[], None]]:
+    """Run an asynchronous test with a server in its own event loop."""
 
-    asyncio.run(run())
+    def decorate(test: Callable[[Server], Coroutine[Any, Any, None]]) -> Callable[[], None]:
+        async def serve() -> None:
+            await test(Server(**hosted))
 
+        return lambda: asyncio.run(serve())
 
-def test_a_request_that_arrives_after_sigterm_is_served_and_closes_its_connection() -> None:
-    async def test(server: Server) -> None:
-        assert b"connection" not in (await server.request("/quick")).headers
-        signal.raise_signal(signal.SIGTERM)
-        await asyncio.sleep(0)
-        answer = await server.request("/quick")
-        assert (answer.status, answer.body, answer.headers[b"connection"]) == (200, b"open: True", b"close")
-        assert not server.told_to_stop
-
-    _run(test)
+    return decorate
 
 
-def test_a_request_that_runs_at_sigterm_finishes_before_the_server_is_stopped() -> None:
-    async def test(server: Server) -> None:
-        running = server.request("/slow")
-        await server.arrived.wait()
-        signal.raise_signal(signal.SIGTERM)
-        for _ in range(20):
-            assert (await server.request("/quick")).status == 200
-        assert not server.told_to_stop
-        server.released.set()
-        answer = await running
-        assert (answer.status, answer.body, answer.headers[b"connection"]) == (200, b"open: True", b"close")
-        await server.stopped()
-
-    _run(test)
+@_on_server()
+async def test_a_request_that_arrives_after_sigterm_is_served_and_closes_its_connection(server: Server) -> None:
+    assert b"connection" not in (await server.request("/quick")).headers
+    signal.raise_signal(signal.SIGTERM)
+    await asyncio.sleep(0)
+    answer = await server.request("/quick")
+    assert (answer.status, answer.body, answer.headers[b"connection"]) == (200, b"open: True", b"close")
+    assert not server.told_to_stop
 
 
-def test_a_request_that_arrives_while_the_server_stops_is_served() -> None:
-    async def test(server: Server) -> None:
-        await server.request("/quick")
-        signal.raise_signal(signal.SIGTERM)
-        await server.stopped()
-        assert server.told_to_stop == [True]
-        assert (await server.request("/quick")).body == b"open: True"
-
-    _run(test)
-
-
-def test_a_request_that_exceeds_the_deadline_gets_503_once() -> None:
-    async def test(server: Server) -> None:
-        running = server.request("/slow")
-        await server.arrived.wait()
-        signal.raise_signal(signal.SIGTERM)
-        await server.stopped()
-        server.released.set()  # messages that the app sends later are dropped
-        answer = await running
-        assert answer.status == 503
-        assert (answer.headers[b"retry-after"], answer.headers[b"connection"]) == (b"1", b"close")
-        assert b"shutting down: try again" in answer.body
-
-    _run(test, drain_seconds=0.0)
+@_on_server()
+async def test_a_request_that_runs_at_sigterm_finishes_before_the_server_is_stopped(server: Server) -> None:
+    running = server.request("/slow")
+    await server.arrived.wait()
+    signal.raise_signal(signal.SIGTERM)
+    for _ in range(20):
+        assert (await server.request("/quick")).status == 200
+    assert not server.told_to_stop
+    server.released.set()
+    answer = await running
+    assert (answer.status, answer.body, answer.headers[b"connection"]) == (200, b"open: True", b"close")
+    await server.stopped()
 
 
-def test_a_response_that_has_started_is_not_replaced() -> None:
-    async def test(server: Server) -> None:
-        running = server.request("/stream")
-        await server.arrived.wait()
-        signal.raise_signal(signal.SIGTERM)
-        await server.stopped()
-        server.released.set()
-        assert (await running).body == b"first last"
-
-    _run(test, drain_seconds=0.0)
+@_on_server()
+async def test_a_request_that_arrives_while_the_server_stops_is_served(server: Server) -> None:
+    await server.request("/quick")
+    signal.raise_signal(signal.SIGTERM)
+    await server.stopped()
+    assert server.told_to_stop == [True]
+    assert (await server.request("/quick")).body == b"open: True"
 
 
-def test_a_second_sigterm_changes_nothing() -> None:
-    async def test(server: Server) -> None:
-        await server.request("/quick")
-        signal.raise_signal(signal.SIGTERM)
-        await asyncio.sleep(0)
-        signal.raise_signal(signal.SIGTERM)
-        await server.stopped()
-        await server.request("/quick")
-        assert server.told_to_stop == [True]
+@_on_server(drain_seconds=0.0)
+async def test_a_request_that_exceeds_the_deadline_gets_503_once(server: Server) -> None:
+    running = server.request("/slow")
+    await server.arrived.wait()
+    signal.raise_signal(signal.SIGTERM)
+    await server.stopped()
+    server.released.set()  # messages that the app sends later are dropped
+    answer = await running
+    assert answer.status == 503
+    assert (answer.headers[b"retry-after"], answer.headers[b"connection"]) == (b"1", b"close")
+    assert b"shutting down: try again" in answer.body
 
-    _run(test)
+
+@_on_server(drain_seconds=0.0)
+async def test_a_response_that_has_started_is_not_replaced(server: Server) -> None:
+    running = server.request("/stream")
+    await server.arrived.wait()
+    signal.raise_signal(signal.SIGTERM)
+    await server.stopped()
+    server.released.set()
+    assert (await running).body == b"first last"
+
+
+@_on_server()
+async def test_a_second_sigterm_changes_nothing(server: Server) -> None:
+    await server.request("/quick")
+    signal.raise_signal(signal.SIGTERM)
+    await asyncio.sleep(0)
+    signal.raise_signal(signal.SIGTERM)
+    await server.stopped()
+    await server.request("/quick")
+    assert server.told_to_stop == [True]
 
 
 def test_startup_runs_once_and_shutdown_runs_when_the_event_loop_ends() -> None:
     servers: list[Server] = []
 
-    async def test(server: Server) -> None:
+    @_on_server()
+    async def serve(server: Server) -> None:
         servers.append(server)
         await asyncio.gather(*(server.request("/quick") for _ in range(5)))
         assert (server.is_open, server.opened) == (True, 1)
 
-    _run(test)
+    serve()
     assert not servers[0].is_open
 
 
-def test_a_client_that_disconnects_during_startup_does_not_fail_the_others() -> None:
-    async def test(server: Server) -> None:
-        first, second = server.request("/quick"), server.request("/quick")
-        await asyncio.sleep(0)
-        first.cancel()
-        with suppress(asyncio.CancelledError):
-            await first
-        assert (await second).body == b"open: True"
-
-    _run(test)
+@_on_server()
+async def test_a_client_that_disconnects_during_startup_does_not_fail_the_others(server: Server) -> None:
+    first, second = server.request("/quick"), server.request("/quick")
+    await asyncio.sleep(0)
+    first.cancel()
+    with suppress(asyncio.CancelledError):
+        await first
+    assert (await second).body == b"open: True"
 
 
 @pytest.mark.parametrize("explains", [False, True])

@@ -23,13 +23,14 @@ from tests.fakes import NOW, FakeServices
 from tests.mcp_app import CALLERS, LIST, ByName, mcp_app, post
 from tests.mcp_client import request, tool_call
 
+Open = Callable[..., TestClient]
 INGEST = {"content": "tea", "timestamp": "2026-05-20T12:00:00Z"}
 METADATA = "/.well-known/oauth-protected-resource"
 CHALLENGE = f'Bearer scope="read write", resource_metadata="http://testserver{METADATA}/mcp"'
 
 
 @pytest.fixture
-def opened(services: FakeServices) -> Iterator[Callable[..., TestClient]]:
+def opened(services: FakeServices) -> Iterator[Open]:
     """Function that builds a client of an app with the given access settings."""
     with ExitStack() as clients:
 
@@ -47,7 +48,7 @@ def _call(client: TestClient, token: str | None, tool: str, arguments: Any) -> A
 
 @pytest.mark.parametrize(("token", "error"), [(None, ""), ("mallory", ', error="invalid_token"')])
 def test_the_refusal_of_a_missing_or_invalid_credential_names_where_to_get_one(
-    opened: Callable[..., TestClient], token: str | None, error: str
+    opened: Open, token: str | None, error: str
 ) -> None:
     response = post(opened(), LIST, token=token)
     assert response.status_code == 401
@@ -64,9 +65,7 @@ def test_the_refusal_of_a_missing_or_invalid_credential_names_where_to_get_one(
         ("POST", "/token"),
     ],
 )
-def test_with_api_keys_the_oauth_endpoints_answer_that_a_key_is_needed(
-    opened: Callable[..., TestClient], method: str, path: str
-) -> None:
+def test_with_api_keys_the_oauth_endpoints_answer_that_a_key_is_needed(opened: Open, method: str, path: str) -> None:
     client = opened(issuer="", authenticator=ApiKeyAuthenticator(lambda key_id: None, lambda: NOW))
     response = client.request(method, path)
     assert (response.status_code, response.json()["error"]) == (404, "invalid_request")
@@ -75,9 +74,7 @@ def test_with_api_keys_the_oauth_endpoints_answer_that_a_key_is_needed(
 
 
 @pytest.mark.parametrize("slash", ["", "/"])
-def test_the_metadata_of_the_called_url_name_this_url_as_the_resource(
-    opened: Callable[..., TestClient], slash: str
-) -> None:
+def test_the_metadata_of_the_called_url_name_this_url_as_the_resource(opened: Open, slash: str) -> None:
     """RFC 9728, section 3.3. VS Code refuses metadata with another resource, even if only a slash differs."""
     client, url = opened(), f"http://testserver/mcp{slash}"
     refused = post(client, LIST, path=f"/mcp{slash}")
@@ -90,7 +87,7 @@ def test_the_metadata_of_the_called_url_name_this_url_as_the_resource(
 
 @pytest.mark.parametrize(("host", "path"), [("testserver:443", "/mcp"), ("TestServer", ""), ("TESTSERVER:443", "/")])
 def test_the_oauth_metadata_name_the_issuer_and_the_resource_with_the_usual_spelling_of_the_host(
-    opened: Callable[..., TestClient], host: str, path: str
+    opened: Open, host: str, path: str
 ) -> None:
     """Clients compare the resource with their own URL, from which they have removed the default port."""
     client, headers = opened(), {"Host": host, "X-Forwarded-Proto": "https"}
@@ -100,7 +97,7 @@ def test_the_oauth_metadata_name_the_issuer_and_the_resource_with_the_usual_spel
     assert f'"https://testserver{METADATA}/mcp"' in post(client, LIST, **headers).headers["www-authenticate"]
 
 
-def test_the_oauth_metadata_does_not_repeat_an_unknown_host(opened: Callable[..., TestClient]) -> None:
+def test_the_oauth_metadata_does_not_repeat_an_unknown_host(opened: Open) -> None:
     client = opened()
     response = client.get(METADATA, headers={"Host": "evil.example"})
     assert response.status_code == 404
@@ -109,7 +106,7 @@ def test_the_oauth_metadata_does_not_repeat_an_unknown_host(opened: Callable[...
     assert "evil" not in post(client, LIST, Host="evil.example").headers["www-authenticate"]
 
 
-def test_a_key_that_cannot_be_checked_gets_503_and_not_401(opened: Callable[..., TestClient]) -> None:
+def test_a_key_that_cannot_be_checked_gets_503_and_not_401(opened: Open) -> None:
     response = post(opened(), LIST, token="away")
     assert (response.status_code, response.headers["retry-after"]) == (503, "5")
 
@@ -124,7 +121,7 @@ def test_a_key_that_cannot_be_checked_gets_503_and_not_401(opened: Callable[...,
     ],
 )
 def test_a_missing_scope_is_403_with_a_challenge_for_it_and_the_present_scopes(
-    opened: Callable[..., TestClient], services: FakeServices, token: str, tool: str, arguments: Any
+    opened: Open, services: FakeServices, token: str, tool: str, arguments: Any
 ) -> None:
     # The challenge must also name the scopes that the token has, because clients then request only the scopes of the
     # challenge: RFC 6750, section 3.1.
@@ -135,7 +132,7 @@ def test_a_missing_scope_is_403_with_a_challenge_for_it_and_the_present_scopes(
 
 
 @pytest.mark.parametrize("token", ["reader", "writer", "admin"])
-def test_who_am_i_answers_callers_with_any_scope(opened: Callable[..., TestClient], token: str) -> None:
+def test_who_am_i_answers_callers_with_any_scope(opened: Open, token: str) -> None:
     listing = request("tools/list", {"_meta": {"mnemosyne/console": True}})
     assert "who_am_i" in {tool["name"] for tool in post(opened(), listing, token=token).json()["result"]["tools"]}
     answer = _call(opened(), token, "who_am_i", {}).json()["result"]["structuredContent"]
@@ -146,7 +143,7 @@ READ = request("resources/read", {"uri": "memory://recent"})
 LIST_RESOURCES = request("resources/list")
 
 
-def test_a_resource_can_be_read_with_the_read_scope_and_listed_with_another(opened: Callable[..., TestClient]) -> None:
+def test_a_resource_can_be_read_with_the_read_scope_and_listed_with_another(opened: Open) -> None:
     client = opened()
     assert "result" in post(client, READ, token="reader").json()
     refused = post(client, READ, token="writer")
@@ -155,7 +152,7 @@ def test_a_resource_can_be_read_with_the_read_scope_and_listed_with_another(open
 
 
 def test_a_resource_that_is_temporarily_unavailable_is_not_reported_as_missing(
-    opened: Callable[..., TestClient], services: FakeServices, monkeypatch: pytest.MonkeyPatch
+    opened: Open, services: FakeServices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def away(*arguments: Any, **named: Any) -> None:
         raise Unavailable("away")
@@ -167,22 +164,20 @@ def test_a_resource_that_is_temporarily_unavailable_is_not_reported_as_missing(
         assert "temporarily unavailable" in error["message"]
 
 
-def test_a_batch_needs_the_scopes_of_all_its_calls(opened: Callable[..., TestClient], services: FakeServices) -> None:
+def test_a_batch_needs_the_scopes_of_all_its_calls(opened: Open, services: FakeServices) -> None:
     call = tool_call("ingest_memory", INGEST, id_=2)
     assert post(opened(), [LIST, call], token="reader").status_code == 403
     assert services.queue.published == []
 
 
 @pytest.mark.parametrize("token", ["reader", "writer", "ada", "admin"])
-def test_exactly_the_tools_that_the_caller_s_scopes_allow_are_listed(
-    opened: Callable[..., TestClient], token: str
-) -> None:
+def test_exactly_the_tools_that_the_caller_s_scopes_allow_are_listed(opened: Open, token: str) -> None:
     listed = [tool["name"] for tool in post(opened(), LIST, token=token).json()["result"]["tools"]]
     assert listed == [tool.name for tool in TOOLS if CALLERS[token].may(tool.scope)]
     assert ("memory_search" in listed, "ingest_memory" in listed) == (token != "writer", token != "reader")
 
 
-def test_a_caller_without_scopes_gets_403_with_the_scopes_to_request(opened: Callable[..., TestClient]) -> None:
+def test_a_caller_without_scopes_gets_403_with_the_scopes_to_request(opened: Open) -> None:
     client = opened()
     for posted in (LIST, [LIST], request("ping")):
         response = post(client, posted, token="nobody")
@@ -190,21 +185,8 @@ def test_a_caller_without_scopes_gets_403_with_the_scopes_to_request(opened: Cal
         assert response.headers["www-authenticate"].startswith(f'{CHALLENGE}, error="insufficient_scope"')
 
 
-def test_a_memory_is_stored_in_the_caller_s_namespace_whatever_the_arguments_say(
-    opened: Callable[..., TestClient], services: FakeServices
-) -> None:
-    client = opened()
-    assert _call(client, "ada", "ingest_memory", INGEST).json()["result"]["structuredContent"]["status"] == "queued"
-    ((namespace, _),) = services.queue.published
-    assert namespace == "ada"
-    refused = _call(client, "ada", "ingest_memory", {**INGEST, "namespace": "bob"}).json()["result"]
-    assert refused["isError"] is True
-
-
 @pytest.mark.usefixtures("clock")
-def test_a_caller_over_the_rate_limit_gets_retry_after_and_other_callers_are_served(
-    opened: Callable[..., TestClient],
-) -> None:
+def test_a_caller_over_the_rate_limit_gets_retry_after_and_other_callers_are_served(opened: Open) -> None:
     client = opened(per_minute=3)
     statuses = [post(client, posted, token="ada").status_code for posted in (LIST, [LIST, LIST], LIST)]
     assert statuses == [200, 200, 429]
@@ -244,9 +226,7 @@ def test_a_request_that_costs_more_than_the_budget_is_served_only_when_the_budge
 
 
 @pytest.mark.usefixtures("clock")
-def test_deep_health_needs_a_credential_and_a_served_host_and_has_a_rate_limit(
-    opened: Callable[..., TestClient],
-) -> None:
+def test_deep_health_needs_a_credential_and_a_served_host_and_has_a_rate_limit(opened: Open) -> None:
     client = opened(per_minute=2)
     assert client.get("/healthz").json() == {"status": "ok"}
     assert client.get("/healthz?deep=1").status_code == 401
@@ -256,7 +236,7 @@ def test_deep_health_needs_a_credential_and_a_served_host_and_has_a_rate_limit(
     assert statuses == [200, 200, 429]
 
 
-def test_without_authentication_only_loopback_addresses_are_served(opened: Callable[..., TestClient]) -> None:
+def test_without_authentication_only_loopback_addresses_are_served(opened: Open) -> None:
     client = opened(authenticator=NoAuthenticator())
     assert post(client, LIST).status_code == 200
     foreign = TestClient(client.app, base_url="http://192.0.2.1")
@@ -277,7 +257,7 @@ def test_a_body_that_arrives_too_slowly_is_refused(monkeypatch: pytest.MonkeyPat
     assert post(TestClient(slow), LIST).status_code == 408
 
 
-def test_a_request_with_two_credentials_is_refused(opened: Callable[..., TestClient]) -> None:
+def test_a_request_with_two_credentials_is_refused(opened: Open) -> None:
     client = opened()
     twice = [("Authorization", "Bearer ada"), ("Authorization", "Bearer admin")]
     assert client.post("/mcp", json=LIST, headers=twice).status_code == 401
@@ -285,7 +265,7 @@ def test_a_request_with_two_credentials_is_refused(opened: Callable[..., TestCli
 
 @pytest.mark.parametrize(("only_authorization", "status"), [(True, 401), (False, 200)], ids=["iam", "behind a proxy"])
 def test_x_serverless_authorization_is_refused_only_if_cloud_run_checks_the_caller(
-    opened: Callable[..., TestClient], only_authorization: bool, status: int
+    opened: Open, only_authorization: bool, status: int
 ) -> None:
     """Otherwise the header must be accepted, because Identity-Aware Proxy sets it on every request."""
     door = ByName()
@@ -294,7 +274,7 @@ def test_x_serverless_authorization_is_refused_only_if_cloud_run_checks_the_call
     assert post(opened(authenticator=door), LIST, token="ada", **headers).status_code == status
 
 
-def test_an_error_during_authentication_gets_503_without_details(opened: Callable[..., TestClient]) -> None:
+def test_an_error_during_authentication_gets_503_without_details(opened: Open) -> None:
     class Broken:
         only_authorization = False
 

@@ -17,13 +17,12 @@ from tests.fakes import FakeServices
 from tests.mcp_app import LIST, MODERN, ByName, mcp_app, post
 from tests.mcp_client import tool_call
 
-CHECKS: list[Check] = []
 ASKED = "accept, authorization, baggage, mcp-method, user-agent, x-api-version"
 
 
 @pytest.fixture
 def client(services: FakeServices) -> Iterator[TestClient]:
-    with TestClient(mcp_app(services, origins=("https://good.example",), examine=lambda: CHECKS)) as opened:
+    with TestClient(mcp_app(services, origins=("https://good.example",))) as opened:
         yield opened
 
 
@@ -205,21 +204,17 @@ def test_trailing_white_space_in_headers_is_accepted(client: TestClient) -> None
     assert response.status_code == 200, response.text
 
 
-@pytest.mark.parametrize(("remedy", "status"), [(None, 200), ("run `mnemosyne migrate`", 503)])
-def test_deep_health_names_the_failed_checks(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch, remedy: str | None, status: int
+@pytest.mark.parametrize("remedy", [None, "run `mnemosyne migrate`"])
+@pytest.mark.parametrize("token", ["reader", "admin"])
+def test_deep_health_names_the_failed_checks_and_shows_its_findings_to_operators_only(
+    services: FakeServices, remedy: str | None, token: str
 ) -> None:
-    monkeypatch.setattr(__name__ + ".CHECKS", [Check("schema", "seen", remedy)])
-    response = client.get("/healthz?deep=1")
-    assert response.status_code == status
-    assert response.json()["checks"] == [{"name": "schema", "ok": remedy is None, "seen": "seen", "remedy": remedy}]
-
-
-def test_deep_health_shows_its_findings_to_operators_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(__name__ + ".CHECKS", [Check("embedder", "seen", "set another model")])
-    with TestClient(mcp_app(FakeServices(), ByName(), examine=lambda: CHECKS)) as client:
-        checks = client.get("/health?deep=1", headers={"Authorization": "Bearer reader"}).json()["checks"]
-    assert checks == [{"name": "embedder", "ok": False}]
+    checks = [Check("schema", "seen", remedy)]
+    with TestClient(mcp_app(services, ByName(), examine=lambda: checks)) as client:
+        response = client.get("/healthz?deep=1", headers={"Authorization": f"Bearer {token}"})
+    findings = {"seen": "seen", "remedy": remedy} if token == "admin" else {}
+    assert response.status_code == (503 if remedy else 200)
+    assert response.json()["checks"] == [{"name": "schema", "ok": remedy is None, **findings}]
 
 
 def test_concurrent_requests_for_deep_health_share_one_check() -> None:
