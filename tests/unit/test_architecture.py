@@ -1,7 +1,10 @@
 """Packages import each other only in the allowed directions, and only the settings read the environment."""
 
 import ast
+import gc
+import importlib
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -188,3 +191,10 @@ def test_main_py_imports_only_the_entry_points_and_development_tools_neither_htt
         if "benchmarks" not in path.parts:
             imported = _imports(ast.walk(ast.parse(path.read_text())))
             assert not {name for name in imported if _is_in(name, "http") or _is_in(name, "mcp")}, path
+
+
+def test_garbage_is_collected_after_the_import_of_main(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("main", "mnemosyne.app.functions"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    importlib.import_module("main")
+    assert gc.isenabled()

@@ -80,12 +80,15 @@ def test_a_request_that_a_web_page_could_send_is_refused(
 def test_an_unreadable_message_is_kept_under_its_message_id_and_counted(
     client: TestClient, services: FakeServices
 ) -> None:
+    services.outcome_topic = FakeOutcomes()
     for _ in range(2):  # the message is delivered twice, and kept once
         assert client.post("/", json=_envelope(b"not json", {"namespace": "ns"})).status_code == 204
     (dead_letter,) = services.memories.dead_letters(100)
     assert (dead_letter.message_id, dead_letter.data, dead_letter.has_unreported_part) == ("1", b"not json", True)
     assert "message data must be JSON" in dead_letter.cause
     assert services.memories.stats().dead_letters == 1
+    (event_id,) = {outcome.encode()[1]["ce-id"] for outcome in services.outcome_topic.told}
+    assert event_id.startswith("1/dead_lettered/")
 
 
 def test_a_subscription_of_one_namespace_stores_there_and_nowhere_else(

@@ -10,7 +10,7 @@ from mnemosyne.errors import MnemosyneError, Unavailable, UncertainPublication
 from mnemosyne.ids import new_id
 from mnemosyne.mcp.tools import TOOLS
 from tests.fakes import FakeServices, request
-from tests.memories import list_memories, store, store_content, store_contents
+from tests.memories import store, store_content, store_contents
 from tests.tools import CALLER, answer_of, call_tool, text_of
 
 
@@ -40,13 +40,6 @@ def test_ingest_answers_whether_a_memory_that_was_not_published_may_be_sent_agai
     monkeypatch.setattr(services.queue, "publish", publish)
     result = call_tool(services, "ingest_memory", content="a")
     assert result.is_error and text_of(result) == f"temporarily unavailable, {message}"
-
-
-def test_the_text_of_retrieve_memories_has_a_heading_and_the_content(services: FakeServices) -> None:
-    store_contents(services.memories, "tea is good", "cars are fast")
-    result = call_tool(services, "retrieve_memories", query="tea", limit=1)
-    (memory,) = (list_memory for list_memory in list_memories(services.memories) if list_memory.title == "tea is good")
-    assert text_of(result) == f"--- [{memory.id}] [2026-05-20] [strong] ---\ntea is good\n"
 
 
 def test_get_memory_returns_the_content_unchanged(services: FakeServices) -> None:

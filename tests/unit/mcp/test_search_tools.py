@@ -100,12 +100,6 @@ def test_a_filter_alone_lists_newest_first_without_relevance(services: FakeServi
     assert [memory["relevance"] for memory in answer["memories"]] == [None, None]
 
 
-def test_all_tags_must_match_if_the_caller_asks_for_it(services: FakeServices) -> None:
-    arguments = {"query": "tea", "tags": ["t1", "tea"]}
-    assert _contents(answer_of(services, "memory_search", **arguments, tag_match="all")) == ["tea day 1"]
-    assert len(_contents(answer_of(services, "memory_search", **arguments))) == 5
-
-
 def test_contents_are_cut_to_the_budget_and_each_hit_is_listed(services: FakeServices) -> None:
     (long,) = store_contents(services.memories, "tea " * 1000)
     answer = answer_of(services, "memory_search", query="tea", max_response_chars=200, limit=100)
@@ -163,12 +157,6 @@ def test_the_word_none_is_a_tag_if_it_is_added_or_has_other_tags_next_to_it(serv
     assert answer_of(services, "update_memory", id=first, tags="none")["tags"] == []
     answer_of(services, "update_memory", id=first, add_tags=["none"])
     assert answer_of(services, "get_memory", id=first)["tags"] == ["none"]
-
-
-def test_a_rating_returns_the_quality_before_and_after(services: FakeServices) -> None:
-    memory_id = answer_of(services, "memory_search", query="tea")["memories"][0]["id"]
-    rated = answer_of(services, "rate_memory", id=memory_id, rating=1, reason="helped")
-    assert (rated["quality_before"], rated["quality_after"]) == (0.5, 0.666667)
 
 
 def test_memory_stats_returns_the_model_and_the_counts(services: FakeServices) -> None:
@@ -249,7 +237,6 @@ SAME = ("Shelf 7 holds the oolong.", "Shelf 7 holds the oolong", "Shelf 7  holds
 @pytest.mark.parametrize(("name", "arguments"), [
     ("memory_search", {"query": "oolong shelf", "mode": "semantic", "limit": 5}),
     ("retrieve_memories", {"query": "oolong shelf"}),
-    ("retrieve_memory", {"query": "oolong shelf"}),
     ("recall_memory", {"query": "oolong shelf"}),
     ("search", {"query": "oolong shelf"}),
     ("recall_for_hook", {"prompt": "which oolong shelf"}),

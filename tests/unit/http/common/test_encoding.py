@@ -1,9 +1,13 @@
-"""Which clients get responses in gzip."""
+"""Request bodies that are too large are read to their end; which clients get responses in gzip."""
+
+import asyncio
 
 import pytest
 from starlette.datastructures import Headers
 from starlette.testclient import TestClient
+from starlette.types import Message
 
+from mnemosyne.http.common import body as bodies
 from mnemosyne.http.common.encoding import accepts_gzip
 from mnemosyne.http.console import site
 from tests.fakes import FakeServices
@@ -44,3 +48,20 @@ def test_several_headers_count_as_one_list() -> None:
     assert accepts_gzip(Headers(raw=[(b"accept-encoding", b"br"), (b"accept-encoding", b"gzip")]))
     assert not accepts_gzip(Headers(raw=[(b"accept-encoding", b"gzip;q=0"), (b"accept-encoding", b"*")]))
     assert not accepts_gzip(Headers({}))
+
+
+CHUNK = b" " * 1024 * 1024
+
+
+@pytest.mark.parametrize("mebibytes", [5, 33, 60, 500])
+def test_a_body_that_is_too_large_is_read_to_its_end(mebibytes: int) -> None:
+    """A client that reads the response only after it has sent the body would get a connection reset instead."""
+    messages: list[Message] = [
+        {"type": "http.request", "body": CHUNK, "more_body": left > 0} for left in range(mebibytes)
+    ]
+
+    async def receive() -> Message:
+        return messages.pop()
+
+    assert asyncio.run(bodies.read(receive)) is None
+    assert messages == []

@@ -64,13 +64,6 @@ def test_a_request_without_an_id_is_refused_and_not_accepted_without_being_run(
     assert "id is required" in response.json()["error"]["message"]
 
 
-def test_a_request_without_an_id_in_a_batch_gets_an_error(client: TestClient) -> None:
-    without_id = {"jsonrpc": "2.0", "method": "tools/list"}
-    refused, listed = post(client, [without_id, LIST], **{"MCP-Protocol-Version": "2025-03-26"}).json()
-    assert (refused["id"], listed["id"]) == (None, "list-1")
-    assert "id is required" in refused["error"]["message"]
-
-
 @pytest.mark.parametrize(
     "accept",
     [
