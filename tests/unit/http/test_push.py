@@ -3,6 +3,7 @@
 import base64
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import quote
@@ -216,6 +217,16 @@ def test_an_object_that_could_not_be_imported_is_kept_on_the_last_day_with_the_n
     (dead_letter,) = services.memories.dead_letters(100)
     with pytest.raises(InvalidRequest, match="copy the object onto itself"):
         redrives.redrive(dead_letter.message_id, memories=services.memories, queue=services.queue)
+
+
+def test_another_content_under_a_used_id_is_dead_lettered_and_reported(
+    client: TestClient, last: TestClient, services: FakeServices
+) -> None:
+    services.outcome_topic = FakeOutcomes()
+    first = request("a")
+    client.post("/", json=_body(first))
+    last.post("/", json=_body(replace(first, content="b")))
+    assert [outcome.state for outcome in services.outcome_topic.told] == [IngestState.STORED, IngestState.DEAD_LETTERED]
 
 
 @pytest.mark.parametrize("path", ["/namespaces/", "/objects/", "/namespaces/team%20", "/namespaces/%E2%80%8B"])

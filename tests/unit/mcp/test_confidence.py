@@ -33,10 +33,7 @@ def _notes(services: FakeServices, name: str, **arguments: Any) -> str:
 
 
 @pytest.mark.parametrize("name", SEARCHING)
-@pytest.mark.parametrize(
-    ("query", "best"),
-    [("The oolong is on shelf 7", "strong"), (UNRELATED, "weak")],
-)
+@pytest.mark.parametrize(("query", "best"), [("The oolong is on shelf 7", "strong"), (UNRELATED, "weak")])
 def test_each_hit_has_its_confidence_in_the_record_and_in_its_heading(
     stored: FakeServices, name: str, query: str, best: str
 ) -> None:

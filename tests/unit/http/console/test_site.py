@@ -21,10 +21,7 @@ def client() -> Iterator[TestClient]:
         yield opened
 
 
-@pytest.mark.parametrize(
-    "path",
-    ["/", "/add", "/memories/anything", "/memories/x/edit", "/console/callback"],
-)
+@pytest.mark.parametrize("path", ["/", "/add", "/memories/anything", "/memories/x/edit", "/console/callback"])
 def test_the_page_may_run_only_its_own_files_and_may_not_be_framed(client: TestClient, path: str) -> None:
     answer = client.get(path)
     assert answer.status_code == 200
