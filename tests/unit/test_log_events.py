@@ -59,25 +59,27 @@ def _is_name(node: ast.expr, name: str) -> bool:
     return isinstance(node, ast.Name) and node.id == name
 
 
-def _logged() -> Iterator[Logged]:
-    for source in _sources():
-        for node in source.nodes:
-            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
-                continue
-            kind = node.func.attr
-            if not _is_name(node.func.value, "log") or kind not in ("warning", "error", "fault", "exception"):
-                continue
-            if not (node.args and isinstance(node.args[0], ast.Constant)):
-                continue
-            keywords = {keyword.arg or "" for keyword in node.keywords}
-            starred = " ".join(ast.unparse(keyword.value) for keyword in node.keywords if keyword.arg is None)
-            has_all = kind in ("fault", "exception") or re.search(r"fault_fields|bug\(|\babout\b", starred)
-            fields = keywords | (set(SAID) if has_all else set())
-            yield Logged(str(node.args[0].value), f"{source.place}:{node.lineno}", frozenset(fields))
-
-
 def _is_text(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _calls(source: Source) -> Iterator[tuple[str, str, ast.Call]]:
+    """Yield each call whose first argument is a text, with the name of the function and the place."""
+    for node in source.nodes:
+        if isinstance(node, ast.Call) and node.args and _is_text(node.args[0]):
+            yield ast.unparse(node.func), f"{source.place}:{node.lineno}", node
+
+
+def _logged() -> Iterator[Logged]:
+    for source in _sources():
+        for function, place, call in _calls(source):
+            if function not in ("log.warning", "log.error", "log.fault", "log.exception"):
+                continue
+            starred = " ".join(ast.unparse(keyword.value) for keyword in call.keywords if keyword.arg is None)
+            is_fault = function in ("log.fault", "log.exception")
+            has_all = is_fault or re.search(r"fault_fields|bug\(|\babout\b", starred)
+            fields = {keyword.arg or "" for keyword in call.keywords} | (set(SAID) if has_all else set())
+            yield Logged(ast.literal_eval(call.args[0]), place, frozenset(fields))
 
 
 def _named_by_helpers() -> Iterator[Logged]:
@@ -85,10 +87,9 @@ def _named_by_helpers() -> Iterator[Logged]:
     for source in _sources():
         functions = [node for node in source.nodes if isinstance(node, ast.FunctionDef) and node.args.args]
         helpers = {node.name for node in functions if node.args.args[0].arg == "event"} | {"report", "self._report"}
-        for node in source.nodes:
-            is_helped = isinstance(node, ast.Call) and node.args and _is_text(node.args[0])
-            if is_helped and ast.unparse(node.func) in helpers:
-                yield Logged(ast.literal_eval(node.args[0]), f"{source.place}:{node.lineno}", frozenset(SAID))
+        for function, place, call in _calls(source):
+            if function in helpers:
+                yield Logged(ast.literal_eval(call.args[0]), place, frozenset(SAID))
 
 
 @cache

@@ -9,7 +9,6 @@ import pytest
 
 from mnemosyne.domain.chronicle import TAG_COUNT
 from mnemosyne.domain.principal import Principal, Scope
-from mnemosyne.domain.rate_limit import MEMORY
 from mnemosyne.domain.search import Filters
 from mnemosyne.ids import new_id
 from mnemosyne.mcp.dispatch import call
@@ -100,57 +99,32 @@ def test_the_latest_rating_of_a_principal_counts(services: FakeServices) -> None
     bob = replace(CALLER, id="key:bob", name="Bob's key")
     assert _as(bob, services, "rate_memory", id=memory_id, rating=-1)["misled"] == 2
     ratings = answer_of(services, "memory_history", id=memory_id)["ratings"]
-    assert [(rating["by"], rating["mine"], rating["reason"]) for rating in ratings] == [
-        ("Bob's key", False, None),
-        ("test", True, "outdated"),
-    ]
+    shown = [(rating["by"], rating["mine"], rating["reason"]) for rating in ratings]
+    assert shown == [("Bob's key", False, None), ("test", True, "outdated")]
 
 
-@pytest.mark.parametrize("word", ["none", "None", " NONE "])
+@pytest.mark.parametrize("word", ["none", " NONE "])
 def test_a_rating_can_be_withdrawn(services: FakeServices, word: str) -> None:
     memory_id = str(store_content(services.memories, "tea"))
     before = answer_of(services, "rate_memory", id=memory_id, rating=1)["quality_before"]
     withdrawn = answer_of(services, "rate_memory", id=memory_id, rating=word)
     assert (withdrawn["quality_after"], withdrawn["helped"], withdrawn["rating"]) == (before, 0, None)
-    again = answer_of(services, "rate_memory", id=memory_id, rating="none")
-    assert again["quality_after"] == before
+    assert answer_of(services, "rate_memory", id=memory_id, rating=word)["quality_after"] == before
 
 
-KEY, _ = new_key(name="laptop", namespace="ns", scopes=frozenset({Scope.ADMIN}), created_at=NOW, expires_at=NOW)
+LAPTOP, _ = new_key(name="laptop", namespace="ns", scopes=frozenset({Scope.ADMIN}), created_at=NOW, expires_at=NOW)
+CLAUDE = Principal(id="oauth:ada", namespace="ns", scopes=frozenset({Scope.READ}), name="Claude")
 
 
 @pytest.mark.parametrize(
     ("principal", "expected"),
     [
-        (
-            KEY.principal,
-            {"name": "laptop", "kind": "key", "scopes": [*Scope], "expires_at": "2026-05-20T12:00:00Z"},
-        ),
-        (
-            Principal(id="oauth:ada", namespace="ns", scopes=frozenset({Scope.READ}), name="Claude"),
-            {"name": "Claude", "kind": "oauth", "scopes": ["read"], "expires_at": None},
-        ),
+        (LAPTOP.principal, {"name": "laptop", "kind": "key", "scopes": [*Scope], "expires_at": "2026-05-20T12:00:00Z"}),
+        (CLAUDE, {"name": "Claude", "kind": "oauth", "scopes": ["read"], "expires_at": None}),
     ],
 )
 def test_a_caller_is_described(services: FakeServices, principal: Principal, expected: dict[str, Any]) -> None:
     assert _as(principal, services, "who_am_i") == {"namespace": "ns", **expected}
-
-
-@pytest.mark.parametrize("tool", ["delete_memory", "update_memory"])
-def test_a_change_of_several_memories_costs_as_much_as_storing_them(tool: str) -> None:
-    units_of = by_name()[tool].units_of
-    assert units_of({"ids": ["x"] * 100}) == pytest.approx(100 * MEMORY)
-    assert units_of({"ids": "x"}) == pytest.approx(MEMORY)
-    assert units_of({"id": "x"}) == 0
-
-
-def test_the_audit_log_names_every_deleted_memory(services: FakeServices, caplog: pytest.LogCaptureFixture) -> None:
-    ids = [str(memory_id) for memory_id in store_contents(services.memories_of("ns"), "secret tea", "secret cake")]
-    with caplog.at_level("INFO"):
-        answer_of(services, "delete_memory", ids=ids)
-    (line,) = [record.fields for record in caplog.records if record.msg == "audit"]  # type: ignore[attr-defined]
-    assert set(line["ids"]) == set(ids)
-    assert "secret" not in str(line)
 
 
 def test_a_person_confirms_the_number_of_memories_to_delete(services: FakeServices) -> None:

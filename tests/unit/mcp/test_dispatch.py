@@ -11,7 +11,7 @@ from mnemosyne.ids import new_id
 from mnemosyne.mcp.tools import TOOLS
 from tests.fakes import FakeServices, request
 from tests.memories import store, store_content, store_contents
-from tests.tools import CALLER, answer_of, call_tool, text_of
+from tests.tools import CALLER, answer_of, call_tool, error_of, text_of
 
 
 def test_ingest_answers_exactly_status_and_request_id() -> None:
@@ -51,25 +51,27 @@ def test_get_memory_returns_the_content_unchanged(services: FakeServices) -> Non
 def test_each_change_is_logged_in_the_audit_log_without_contents(
     services: FakeServices, caplog: pytest.LogCaptureFixture
 ) -> None:
-    memory_id = store_content(services.memories, "a secret plan")
+    memory_id, *others = map(str, store_contents(services.memories, "a secret plan", "secret tea", "secret cake"))
     with caplog.at_level("INFO"):
         call_tool(services, "ingest_memory", content="another secret plan", timestamp="2026-05-20T12:00:00Z")
-        call_tool(services, "update_memory", id=str(memory_id), title="plan B")
-        call_tool(services, "rate_memory", id=str(memory_id), rating=1, reason="a secret reason")
-        call_tool(services, "delete_memory", id=str(memory_id))
-        call_tool(services, "get_memory", id=str(memory_id))
+        call_tool(services, "update_memory", id=memory_id, title="plan B")
+        call_tool(services, "rate_memory", id=memory_id, rating=1, reason="a secret reason")
+        call_tool(services, "delete_memory", id=memory_id)
+        call_tool(services, "delete_memory", ids=others)
+        call_tool(services, "get_memory", id=memory_id)
     lines = [record.fields for record in caplog.records if record.msg == "audit"]  # type: ignore[attr-defined]
-    assert [line["action"] for line in lines] == ["ingest_memory", "update_memory", "rate_memory", "delete_memory"]
+    actions = ["ingest_memory", "update_memory", "rate_memory", "delete_memory", "delete_memory"]
+    assert [line["action"] for line in lines] == actions
     assert {line["principal"] for line in lines} == {CALLER.id}
-    assert [line.get("id") for line in lines[1:]] == [str(memory_id)] * 3
+    assert [line.get("id") for line in lines[1:4]] == [memory_id] * 3
+    assert {*lines[4]["ids"]} == {*others}
     assert "secret" not in str(lines) and "plan" not in str(lines)
 
 
 @pytest.mark.parametrize("tool", ["get_memory", "delete_memory"])
 def test_a_tool_call_with_the_id_of_no_memory_is_an_error_that_names_the_id(services: FakeServices, tool: str) -> None:
-    result = call_tool(services, tool, id="01a1fcf1-643f-7f9f-8bdd-01b104fff04f")
-    assert result.is_error
-    assert "no memory has the id 01a1fcf1-643f-7f9f-8bdd-01b104fff04f" in text_of(result)
+    unknown = new_id()
+    assert f"no memory has the id {unknown}" in error_of(services, tool, id=str(unknown))
 
 
 def test_a_deletion_names_the_memories_that_stay_superseded_and_how_to_restore_one(services: FakeServices) -> None:
@@ -95,12 +97,10 @@ def test_the_status_of_a_single_new_memory_names_similar_memories(services: Fake
     memory_id = store_content(services.memories, "Ada likes tea.")
     again = request("Ada likes tea")
     store(services.memories, again)
-    alone = call_tool(services, "ingest_status", request_id=str(again.request_id)).structured_content
-    ids = [str(again.request_id), str(new_id())]
-    together = call_tool(services, "ingest_status", request_ids=ids).structured_content
-    assert alone and together
-    assert alone["requests"][0]["similar"] == [{"id": str(memory_id), "title": "Ada likes tea."}]
-    assert "similar" not in together["requests"][0], "only a single request names similar memories"
+    (alone,) = answer_of(services, "ingest_status", request_id=str(again.request_id))["requests"]
+    assert alone["similar"] == [{"id": str(memory_id), "title": "Ada likes tea."}]
+    together, _ = answer_of(services, "ingest_status", request_ids=[str(again.request_id), str(new_id())])["requests"]
+    assert "similar" not in together, "only a single request names similar memories"
 
 
 def test_an_internal_error_shows_no_internal_details() -> None:
@@ -109,10 +109,8 @@ def test_an_internal_error_shows_no_internal_details() -> None:
         def clock(self) -> Any:
             raise RuntimeError("secret inside")
 
-    result = call_tool(Broken(), "ingest_status", request_id="01a1fcf1-643f-7f9f-8bdd-01b104fff04f")
-    assert result.is_error
-    assert re.search(r"Trace id: [0-9a-f]{32}", text_of(result))
-    assert "secret" not in text_of(result)
+    error = error_of(Broken(), "ingest_status", request_id=str(new_id()))
+    assert re.search(r"Trace id: [0-9a-f]{32}", error) and "secret" not in error
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
