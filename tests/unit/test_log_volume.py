@@ -53,9 +53,7 @@ def test_a_search_logs_at_most_800_bytes(services: FakeServices) -> None:
     assert size(world.lines) <= SEARCH_BYTES, world.lines
 
 
-def test_no_log_line_contains_a_content_a_query_or_a_secret(
-    services: FakeServices, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_no_log_line_has_content_a_query_or_a_secret(services: FakeServices, caplog: pytest.LogCaptureFixture) -> None:
     world = World(services)
     caplog.set_level(logging.DEBUG)
     fields = {"tags": [SECRET], "title": SECRET, "metadata": {"a": SECRET}, "session": SECRET}

@@ -95,9 +95,7 @@ def test_a_receipt_of_another_key_is_refused(document: dict[str, Any], tmp_path:
         receipts.verify(document, KeyFiles(tmp_path / "others").public_keys())
 
 
-def test_an_access_token_signed_with_the_same_key_is_refused_as_a_receipt(
-    document: dict[str, Any], keys: KeyFiles
-) -> None:
+def test_an_access_token_of_the_same_key_is_refused_as_a_receipt(document: dict[str, Any], keys: KeyFiles) -> None:
     with pytest.raises(InvalidRequest, match="another type than the signature of a receipt"):
         receipts.verify(document | {"signature": keys.sign(document["receipt"])})
 

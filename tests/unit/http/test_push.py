@@ -71,16 +71,12 @@ def test_a_body_that_is_not_a_push_gets_400(client: TestClient, body: bytes) -> 
     {"Origin": "https://evil.example"}, {"Content-Type": "text/plain"}, {"Content-Type": "text/json-ish"},
     {"Content-Type": "application/jsonp"},
 ])  # fmt: skip
-def test_a_request_that_a_web_page_could_send_is_refused(
-    client: TestClient, services: FakeServices, headers: dict[str, str]
-) -> None:
+def test_a_web_page_s_request_is_refused(client: TestClient, services: FakeServices, headers: dict[str, str]) -> None:
     assert client.post("/", json=_body(), headers=headers).status_code == 403
     assert not list_memories(services.memories)
 
 
-def test_an_unreadable_message_is_kept_under_its_message_id_and_counted(
-    client: TestClient, services: FakeServices
-) -> None:
+def test_an_unreadable_message_is_kept_under_its_id_and_counted(client: TestClient, services: FakeServices) -> None:
     services.outcome_topic = FakeOutcomes()
     for _ in range(2):  # the message is delivered twice, and kept once
         assert client.post("/", json=_envelope(b"not json", {"namespace": "ns"})).status_code == 204
@@ -92,9 +88,7 @@ def test_an_unreadable_message_is_kept_under_its_message_id_and_counted(
     assert event_id.startswith("1/dead_lettered/")
 
 
-def test_a_subscription_of_one_namespace_stores_there_and_nowhere_else(
-    client: TestClient, shared_database: SharedDatabase
-) -> None:
+def test_a_subscription_of_one_namespace_stores_only_there(client: TestClient, shared_database: SharedDatabase) -> None:
     memory = {"content": "green tea", "timestamp": "2026-05-20T12:00:00Z"}
     for attributes in ({}, {"namespace": "a/b c"}, {"namespace": "theirs"}):
         data = json.dumps({**memory, "title": str(attributes)}).encode()
@@ -105,9 +99,7 @@ def test_a_subscription_of_one_namespace_stores_there_and_nowhere_else(
 
 
 @pytest.mark.parametrize("namespace", ["team#1", "a/b", "50%", "a+b", "tëam"])
-def test_the_namespace_in_the_path_is_decoded_once(
-    client: TestClient, shared_database: SharedDatabase, namespace: str
-) -> None:
+def test_a_namespace_is_decoded_once(client: TestClient, shared_database: SharedDatabase, namespace: str) -> None:
     memory = {"content": "green tea", "timestamp": "2026-05-20T12:00:00Z", "namespace": namespace}
     path = f"/namespaces/{quote(namespace, safe='')}"
     assert client.post(path, json=_envelope(json.dumps(memory).encode(), {})).status_code == 204
@@ -115,9 +107,7 @@ def test_the_namespace_in_the_path_is_decoded_once(
     assert (row["namespace"], row["state"]) == (namespace, IngestState.STORED)
 
 
-def test_each_outcome_is_published_once_however_often_the_message_is_delivered(
-    client: TestClient, services: FakeServices
-) -> None:
+def test_each_outcome_is_published_once_for_repeated_deliveries(client: TestClient, services: FakeServices) -> None:
     services.outcome_topic = FakeOutcomes()
     good, bad = request("a", external_id=ExternalId("crm", "4711")), {"request_id": str(new_id()), "content": ""}
     data = json.loads(encode("ns", [good], "")[0])
@@ -131,9 +121,7 @@ def test_each_outcome_is_published_once_however_often_the_message_is_delivered(
     ]
 
 
-def test_an_outcome_that_could_not_be_published_is_published_by_the_next_delivery(
-    client: TestClient, services: FakeServices
-) -> None:
+def test_an_unpublished_outcome_is_published_by_the_next_delivery(client: TestClient, services: FakeServices) -> None:
     services.outcome_topic = FakeOutcomes()
     services.outcome_topic.away = True
     body = _body()
@@ -143,9 +131,7 @@ def test_an_outcome_that_could_not_be_published_is_published_by_the_next_deliver
     assert [outcome.state for outcome in services.outcome_topic.told] == [IngestState.STORED]
 
 
-def test_a_bug_in_the_dead_letter_function_loses_no_message(
-    last: TestClient, services: FakeServices, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bug_loses_no_dead_letter(last: TestClient, services: FakeServices, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(self: Push) -> None:
         raise ZeroDivisionError
 
@@ -156,18 +142,14 @@ def test_a_bug_in_the_dead_letter_function_loses_no_message(
     assert "ZeroDivisionError" in dead_letter.cause
 
 
-def test_a_publisher_s_attribute_eventtype_does_not_turn_the_message_into_an_object_event(
-    last: TestClient, services: FakeServices
-) -> None:
+def test_a_publisher_s_attribute_eventtype_makes_no_object_event(last: TestClient, services: FakeServices) -> None:
     data, attributes = encode("ns", [ingest_request := request("a")], "")
     assert last.post("/", json=_envelope(data, {**attributes, "eventType": "ticket.created"})).status_code == 204
     assert status_of(services.memories, ingest_request.request_id).state is IngestState.STORED
 
 
 @pytest.mark.parametrize("fault", [Unavailable("x"), Broken("x", next_step="y"), Misconfigured("x")], ids=repr)
-def test_a_message_is_not_dead_lettered_during_a_fault_of_a_service_and_is_stored_afterwards(
-    last: TestClient, services: FakeServices, fault: MnemosyneError
-) -> None:
+def test_a_message_outlasts_a_service_s_fault(last: TestClient, services: FakeServices, fault: MnemosyneError) -> None:
     ingest_request = request("a")
     body = _body(ingest_request)
     services.embedder.fault = fault
@@ -182,9 +164,7 @@ def test_a_message_is_not_dead_lettered_during_a_fault_of_a_service_and_is_store
     assert list(services.memories.dead_letters(100)) == []
 
 
-def test_a_message_that_fails_while_the_services_work_is_dead_lettered_with_its_cause(
-    last: TestClient, services: FakeServices
-) -> None:
+def test_a_message_that_fails_alone_is_dead_lettered_with_its_cause(last: TestClient, services: FakeServices) -> None:
     body = _body(ingest_request := request("a"))
     services.embedder.fault = Unavailable("the service is away")
     assert last.post("/", json=body).status_code == 503
@@ -206,9 +186,7 @@ def test_during_a_fault_a_message_is_kept_as_a_dead_letter_only_on_the_last_day_
     assert len(services.memories.dead_letters(100)) == kept_count
 
 
-def test_an_object_that_could_not_be_imported_is_kept_on_the_last_day_with_the_next_step(
-    services: FakeServices,
-) -> None:
+def test_an_object_that_was_not_imported_is_kept_on_the_last_day_with_the_next_step(services: FakeServices) -> None:
     notification = {"eventType": "OBJECT_FINALIZE", "bucketId": "b", "objectId": "o", "objectGeneration": "1"}
     body = _envelope(b"{}", notification)
     body["message"]["publishTime"] = (datetime.now(UTC) - timedelta(days=6.1)).isoformat()
@@ -219,9 +197,7 @@ def test_an_object_that_could_not_be_imported_is_kept_on_the_last_day_with_the_n
         redrives.redrive(dead_letter.message_id, memories=services.memories, queue=services.queue)
 
 
-def test_another_content_under_a_used_id_is_dead_lettered_and_reported(
-    client: TestClient, last: TestClient, services: FakeServices
-) -> None:
+def test_another_content_of_a_used_id_is_reported(client: TestClient, last: TestClient, services: FakeServices) -> None:
     services.outcome_topic = FakeOutcomes()
     first = request("a")
     client.post("/", json=_body(first))

@@ -73,9 +73,7 @@ def test_files_of_other_programs_are_read(tmp_path: Path, corpus: bytes, queries
         (_lines(DOCUMENT), _lines(QUESTION).replace(b"oolong", rb"\ud800"), "queries.jsonl:1: query .* U.D800"),
     ],
 )
-def test_a_mistake_is_reported_with_its_file_and_line(
-    tmp_path: Path, corpus: bytes, queries: bytes, message: str
-) -> None:
+def test_a_mistake_is_reported_with_file_and_line(tmp_path: Path, corpus: bytes, queries: bytes, message: str) -> None:
     with pytest.raises(InvalidRequest, match=message):
         _read(tmp_path, corpus, queries)
 

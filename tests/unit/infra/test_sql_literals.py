@@ -31,9 +31,7 @@ def _problems(directory: Path, body: str) -> list[str]:
         ("memory_id = row[0]", "read row[0] by the column's name"),
     ],
 )
-def test_an_sql_statement_that_is_not_constant_or_a_row_read_by_position_is_refused(
-    tmp_path: Path, body: str, message: str
-) -> None:
+def test_a_built_statement_or_a_row_read_by_position_is_refused(tmp_path: Path, body: str, message: str) -> None:
     (problem,) = _problems(tmp_path, body)
     assert message in problem
 

@@ -38,9 +38,7 @@ def _arguments(tool: Tool[Any]) -> st.SearchStrategy[dict[str, Any]]:
     max_examples=100 if IS_NIGHT else 10,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-def test_a_tool_returns_a_result_or_an_error_of_the_caller(
-    services: FakeServices, tool: Tool[Any], data: st.DataObject
-) -> None:
+def test_a_tool_answers_or_blames_the_caller(services: FakeServices, tool: Tool[Any], data: st.DataObject) -> None:
     result = call(tool, data.draw(_arguments(tool)), LOCAL, services)
     content = result.content[0]
     assert isinstance(content, mcp_types.TextContent)

@@ -67,9 +67,7 @@ def test_a_memory_does_not_get_more_tags_than_the_limit(services: FakeServices) 
     assert _tags(services, other) == ()
 
 
-def test_a_tag_is_renamed_in_all_memories_over_several_calls(
-    services: FakeServices, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_tag_is_renamed_everywhere_in_two_calls(services: FakeServices, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(update, "TAGGED_AT_ONCE", 2)
     both = store_content(services.memories, "both", tags=("tea", "Getränke"))
     ids = store_contents(services.memories, "a", "b", "c", tags=("Tea", "x"))
@@ -82,9 +80,7 @@ def test_a_tag_is_renamed_in_all_memories_over_several_calls(
 
 
 @pytest.mark.parametrize(("change", "tags"), [({"to": "Tea"}, {"Tea", "x"}), ({"delete": True}, {"x"})])
-def test_the_case_of_a_tag_is_changed_or_the_tag_deleted(
-    services: FakeServices, change: dict[str, Any], tags: set[str]
-) -> None:
+def test_a_tag_changes_its_case_or_is_deleted(services: FakeServices, change: dict[str, Any], tags: set[str]) -> None:
     memory_id = store_content(services.memories, "a", tags=("tea", "x"))
     for changed in (1, 0):
         assert answer_of(services, "change_tag", tag="tea", **change) == {"changed": changed, "remaining": 0}

@@ -112,9 +112,7 @@ def test_an_empty_optional_argument_is_treated_as_absent(empty: object) -> None:
         ("delete_memory", {"ids": [f"[{ID}]", f"memory://{ID}"]}, {"ids": [ID, ID]}),
     ],
 )  # fmt: skip
-def test_an_argument_with_one_possible_meaning_is_converted(
-    tool: str, written: dict[str, Any], meant: dict[str, Any]
-) -> None:
+def test_an_argument_with_one_meaning_is_converted(tool: str, written: dict[str, Any], meant: dict[str, Any]) -> None:
     assert _read(tool, **written) == meant
 
 
@@ -127,18 +125,14 @@ def test_an_argument_with_one_possible_meaning_is_converted(
         ("list_memories", "time_expr"), ("list_requests", "state"), ("update_memory", "expires_at"),
     ],
 )  # fmt: skip
-def test_an_error_quotes_a_value_in_the_case_in_which_it_was_written(
-    services: FakeServices, tool: str, name: str
-) -> None:
+def test_an_error_quotes_a_value_in_the_case_that_was_written(services: FakeServices, tool: str, name: str) -> None:
     required = {"ingest_memory": MEMORY, "memory_search": {"query": "tea"}, "update_memory": {"id": ID}}
     assert "QuX Zed" in error_of(services, tool, **required.get(tool, {}), **{name: "QuX Zed"})
 
 
 @pytest.mark.parametrize("tags", ["['ada', 'tea']", '["ada", "tea"', " [ada]"])
 @pytest.mark.parametrize("tool", ["memory_search", "ingest_memory", "ingest_memories", "update_memory"])
-def test_tags_in_a_text_that_begins_with_a_bracket_but_is_not_json_are_refused_by_every_tool(
-    tool: str, tags: str
-) -> None:
+def test_tags_that_begin_with_a_bracket_and_are_not_json_are_refused_by_every_tool(tool: str, tags: str) -> None:
     others = {"memory_search": {"query": "tea"}, "ingest_memory": MEMORY, "update_memory": {"id": ID}}
     arguments = {"memories": [MEMORY | {"tags": tags}]} if tool == "ingest_memories" else others[tool] | {"tags": tags}
     assert "tags must be an array of strings" in error_of(FakeServices(), tool, **arguments)
@@ -176,18 +170,14 @@ FILTERS: list[tuple[str, dict[str, Any], str]] = [
 
 @pytest.mark.parametrize("separators", [",", " ", " ,\t, "])
 @pytest.mark.parametrize(("tool", "others", "name"), FILTERS)
-def test_a_list_of_separators_without_an_item_is_refused_and_does_not_mean_everything(
-    tool: str, others: dict[str, Any], name: str, separators: str
-) -> None:
+def test_separators_alone_do_not_mean_everything(tool: str, others: dict[str, Any], name: str, separators: str) -> None:
     expected = f"{name} must be an array of {'ids' if name.endswith('ids') else 'strings'}"
     assert error_of(FakeServices(), tool, **others, **{name: separators}).startswith(expected)
 
 
 @pytest.mark.parametrize("blank", [[" "], ["a", ""]])
 @pytest.mark.parametrize(("tool", "others", "name"), FILTERS)
-def test_a_blank_item_of_a_list_is_refused_by_its_place(
-    tool: str, others: dict[str, Any], name: str, blank: list[str]
-) -> None:
+def test_a_blank_item_is_refused_by_its_place(tool: str, others: dict[str, Any], name: str, blank: list[str]) -> None:
     assert re.search(rf"\b{name}\[\d\] must", error_of(FakeServices(), tool, **others, **{name: blank}))
 
 

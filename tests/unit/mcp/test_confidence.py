@@ -34,9 +34,7 @@ def _notes(services: FakeServices, name: str, **arguments: Any) -> str:
 
 @pytest.mark.parametrize("name", SEARCHING)
 @pytest.mark.parametrize(("query", "best"), [("The oolong is on shelf 7", "strong"), (UNRELATED, "weak")])
-def test_each_hit_has_its_confidence_in_the_record_and_in_its_heading(
-    stored: FakeServices, name: str, query: str, best: str
-) -> None:
+def test_a_hit_has_its_confidence_in_record_and_heading(stored: FakeServices, name: str, query: str, best: str) -> None:
     result = call_tool(stored, name, query=query)
     assert result.structured_content
     hits = result.structured_content["memories"]
@@ -86,9 +84,7 @@ def test_a_minimum_leaves_out_less_close_hits(stored: FakeServices, minimum: str
         ("strong", 1, "Nothing strong was found: min_confidence strong left out 1 hit."),
     ],
 )
-def test_an_answer_without_hits_says_how_many_the_minimum_confidence_left_out(
-    stored: FakeServices, minimum: str, limit: int, noted: str
-) -> None:
+def test_an_answer_counts_what_the_minimum_left_out(stored: FakeServices, minimum: str, limit: int, noted: str) -> None:
     arguments = {"query": UNRELATED, "limit": limit, "min_confidence": minimum}
     answer = answer_of(stored, "memory_search", **arguments)
     assert answer["memories"] == []
@@ -132,9 +128,7 @@ def test_the_search_tool_for_chatgpt_has_confidences_and_the_note(stored: FakeSe
 
 
 @pytest.mark.parametrize("more", [{}, {"time_expr": "May 2026"}], ids=["without a time", "with a time"])
-def test_a_closer_hit_below_the_limit_is_noted_instead_of_nothing_close(
-    services: FakeServices, more: dict[str, str]
-) -> None:
+def test_a_closer_hit_below_the_limit_replaces_nothing_close(services: FakeServices, more: dict[str, str]) -> None:
     store_contents(services.memories, "The oolong is on shelf 7.")
     helpful = store_content(services.memories, "Cars are fast")
     rate(services.memories, helpful, 1)
@@ -173,9 +167,7 @@ def test_a_helpful_memory_ranks_before_a_rejected_one_in_every_tool(rated: FakeS
 
 
 @pytest.mark.parametrize("arguments", [{}, {"days_back": 36_500}, {"min_confidence": "related", "limit": 1}])
-def test_retrieve_memories_has_the_order_and_scores_of_memory_search(
-    rated: FakeServices, arguments: dict[str, Any]
-) -> None:
+def test_retrieve_memories_ranks_like_memory_search(rated: FakeServices, arguments: dict[str, Any]) -> None:
     found = answer_of(rated, "retrieve_memories", query=QUERY, **arguments)["memories"]
     arguments = {"after": "2020-01-01"} if "days_back" in arguments else arguments
     expected = answer_of(rated, "memory_search", query=QUERY, **arguments)["memories"]

@@ -191,9 +191,7 @@ def test_each_line_of_an_imported_part_of_a_file_has_an_outcome(services: FakeSe
     ],
     ids=["unknown", "gzip", "no name", "memories", "numbers", "arrays", "no JSON", "a flow of YAML", "a block of YAML"],
 )
-def test_a_part_with_an_unknown_name_or_above_a_limit_is_refused(
-    services: FakeServices, name: str, text: str, message: str
-) -> None:
+def test_an_unknown_or_too_large_part_is_refused(services: FakeServices, name: str, text: str, message: str) -> None:
     assert message in error_of(services, "import_memories", name=name, text=text)
     assert services.queue.messages == []
 

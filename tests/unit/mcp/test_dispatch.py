@@ -30,7 +30,7 @@ def test_ingest_answers_exactly_status_and_request_id() -> None:
     ],
     ids=["refused", "uncertain"],
 )
-def test_ingest_answers_whether_a_memory_that_was_not_published_may_be_sent_again(
+def test_an_unpublished_memory_may_be_sent_again(
     monkeypatch: pytest.MonkeyPatch, fault: MnemosyneError, message: str
 ) -> None:
     def publish(*_: object) -> None:
@@ -48,9 +48,7 @@ def test_get_memory_returns_the_content_unchanged(services: FakeServices) -> Non
     assert text_of(result) == "TITLE: x\n  verbatim \n"
 
 
-def test_each_change_is_logged_in_the_audit_log_without_contents(
-    services: FakeServices, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_audit_log_names_changes_without_contents(services: FakeServices, caplog: pytest.LogCaptureFixture) -> None:
     memory_id, *others = map(str, store_contents(services.memories, "a secret plan", "secret tea", "secret cake"))
     with caplog.at_level("INFO"):
         call_tool(services, "ingest_memory", content="another secret plan", timestamp="2026-05-20T12:00:00Z")

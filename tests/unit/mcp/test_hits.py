@@ -151,8 +151,6 @@ def test_contents_are_cut_by_their_size_as_json_if_need_be_to_nothing() -> None:
 
 
 @pytest.mark.parametrize(("limit", "advice"), [(99, "with a higher limit or with min_confidence"), (100, "with min_")])
-def test_the_note_about_closer_hits_below_the_highest_limit_does_not_advise_to_raise_it(
-    limit: int, advice: str
-) -> None:
+def test_the_note_about_closer_hits_does_not_advise_to_raise_the_highest_limit(limit: int, advice: str) -> None:
     note = hits.closer_hits([_hit("Cars", confidence=Confidence.WEAK)], 1, SearchQuery(query="tea", limit=limit))
     assert note and note.startswith(f"limit {limit} left out 1 hit closer to the query: memory_search {advice}")

@@ -32,9 +32,7 @@ def _store_ten(services: FakeServices) -> None:
         ({"query": "tea", "mode": "exact"}, LIMIT),
     ],
 )
-def test_a_search_that_returns_every_match_says_if_there_are_more(
-    services: FakeServices, arguments: dict[str, Any], note: str
-) -> None:
+def test_a_complete_search_says_if_there_are_more(services: FakeServices, arguments: dict[str, Any], note: str) -> None:
     _store_ten(services)
     if "as_of" in arguments:
         services.now = datetime.now(UTC) + timedelta(minutes=1)

@@ -44,9 +44,7 @@ def _fail(services: FakeServices) -> UUID:
 
 
 @pytest.mark.parametrize("earlier", [True, False])
-def test_a_waiting_call_returns_a_failure_but_not_an_earlier_one_of_the_same_version(
-    services: FakeServices, earlier: bool
-) -> None:
+def test_a_waiting_call_returns_a_failure_but_no_earlier_one(services: FakeServices, earlier: bool) -> None:
     if earlier:
         _fail(services)
     queued = call(ingest_memory, KEYED | {"wait": 5}, CALLER, services)
@@ -79,9 +77,7 @@ DELETED = {"op": "delete", "source": "crm", "key": "1", "request_id": NAMED["req
 
 @pytest.mark.parametrize("other", [NAMED | {"content": "coffee"}, NAMED | {"session": "s"}, DELETED])
 @pytest.mark.parametrize("deleted", [False, True])
-def test_a_waiting_call_does_not_return_the_outcome_of_another_request_with_its_id(
-    other: dict[str, Any], deleted: bool, services: FakeServices
-) -> None:
+def test_a_waiting_call_returns_its_own_outcome(other: dict[str, Any], deleted: bool, services: FakeServices) -> None:
     call(ingest_memory, NAMED, CALLER, services)
     _deliver(services)
     if deleted:
@@ -95,9 +91,7 @@ def test_a_waiting_call_does_not_return_the_outcome_of_another_request_with_its_
     assert services.queue.messages == []
 
 
-def test_a_waiting_deletion_does_not_return_the_outcome_of_the_deletion_of_another_record(
-    services: FakeServices,
-) -> None:
+def test_a_waiting_deletion_does_not_return_the_outcome_of_another_record_s_deletion(services: FakeServices) -> None:
     call(ingest_memory, DELETED, CALLER, services)
     _deliver(services)
     assert error_of(services, "ingest_memory", **DELETED | {"key": "2"}, wait=5).startswith("request_id must be unique")
@@ -152,9 +146,7 @@ DELETION = VERSION | {"op": "delete"}
     ],
     ids=["versions", "deleted last", "stored last", "replaced"],
 )
-def test_versions_and_deletions_without_a_timestamp_take_effect_in_the_order_of_the_batch(
-    batch: list[dict[str, Any]], current: list[str], services: FakeServices
-) -> None:
+def test_a_batch_takes_effect_in_order(batch: list[dict[str, Any]], current: list[str], services: FakeServices) -> None:
     answer_of(services, "ingest_memories", memories=batch)
     _deliver(services)
     assert [memory.title for memory in services.memories.list(Filters(), 10)] == current

@@ -94,9 +94,7 @@ def test_a_cursor_is_accepted_in_quotes_and_with_padding(services: FakeServices,
 
 
 @pytest.mark.parametrize(("selection", "copy"), [({"all": True}, '"{}"'), ({"time_expr": "since 2020"}, " <{}>")])
-def test_the_token_of_a_dry_run_is_accepted_in_quotes(
-    services: FakeServices, selection: dict[str, Any], copy: str
-) -> None:
+def test_a_dry_run_s_token_is_accepted_in_quotes(services: FakeServices, selection: dict[str, Any], copy: str) -> None:
     store_content(services.memories, "Ben prefers window seats")
     token = answer_of(services, "forget_memories", **selection)["token"]
     assert answer_of(services, "forget_memories", **selection, token=copy.format(token))["memories"] == 1
@@ -118,9 +116,7 @@ def test_a_list_within_a_time_in_words_can_be_continued_later(services: FakeServ
     assert len(answer_of(services, "list_memories", **arguments, cursor=cursor)["memories"]) == 1
 
 
-def test_each_list_with_filters_refuses_a_cursor_with_other_filters(
-    services: FakeServices, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_list_refuses_a_cursor_of_other_filters(services: FakeServices, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transfer, "EXPORT_PAGE", 2)
     store_contents(services.memories, *(f"memory {n}" for n in range(3)), tags=("carla",))
     cursor = answer_of(services, "export_memories", tags="carla")["next_cursor"]

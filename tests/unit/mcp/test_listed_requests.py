@@ -47,9 +47,7 @@ def _requests(services: FakeServices, **arguments: Any) -> Sequence[dict[str, An
 
 
 @pytest.mark.parametrize("named", [{}, {"source": "crm", "key": "7"}])
-def test_stored_and_duplicate_requests_have_their_client_and_first_words(
-    services: FakeServices, named: dict[str, str]
-) -> None:
+def test_a_request_has_its_client_and_first_words(services: FakeServices, named: dict[str, str]) -> None:
     store_content(services.memories, "Ada prefers tea.")
     for content in ("Ada prefers tea.", "Ada prefers green tea."):
         _send(services, "ingest_memory", content=content, timestamp="2026-05-20", **named)
@@ -70,9 +68,7 @@ def test_an_imported_request_has_its_file_line_and_first_words(services: FakeSer
     }
 
 
-def test_a_request_names_its_dead_letter_until_it_is_stored_and_shows_its_words_until_it_is_deleted(
-    services: FakeServices,
-) -> None:
+def test_a_request_names_its_dead_letter_until_stored_and_its_words_until_deleted(services: FakeServices) -> None:
     def listed() -> tuple[Any, ...]:
         (row,) = _requests(services)
         return tuple(row[field] for field in ("state", "dead_letter", "first_words", "client"))

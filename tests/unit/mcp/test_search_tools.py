@@ -65,9 +65,7 @@ def test_an_answer_names_the_session_of_a_hit_and_the_conditions(services: FakeS
 
 
 @pytest.mark.parametrize(("arguments", "preferred"), [({}, 1), ({"mode": "semantic"}, 0), ({"after": "2020-01-01"}, 0)])
-def test_a_time_in_the_question_is_preferred_unless_a_time_filter_is_set(
-    services: FakeServices, arguments: dict[str, Any], preferred: int
-) -> None:
+def test_a_time_in_the_question_is_preferred(services: FakeServices, arguments: dict[str, Any], preferred: int) -> None:
     answer = answer_of(services, "memory_search", query="which tea 3 days ago?", include_debug=True, **arguments)
     assert len(answer["debug"]["preferred"]) == preferred
     assert len(answer["memories"]) == 6  # memories of other times are found, too
@@ -186,9 +184,7 @@ OLD_AND_NEW: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("name", "old", "new"), OLD_AND_NEW, ids=lambda value: value if isinstance(value, str) else "")
-def test_an_old_name_returns_what_its_replacement_returns_and_names_it(
-    services: FakeServices, name: str, old: dict[str, Any], new: dict[str, Any]
-) -> None:
+def test_an_old_name_is_an_alias(services: FakeServices, name: str, old: dict[str, Any], new: dict[str, Any]) -> None:
     result = call_tool(services, name, **old)
     body, ours = result.content
     assert isinstance(body, mcp_types.TextContent) and isinstance(ours, mcp_types.TextContent)
@@ -221,9 +217,7 @@ def test_each_old_name_has_a_replacement_and_is_not_listed() -> None:
         ("exact_match_retrieve", {"content": " "}, "content must contain at least one"),
     ],
 )  # fmt: skip
-def test_an_error_of_an_old_tool_names_its_own_arguments_and_its_replacement(
-    tool: str, arguments: dict[str, Any], message: str
-) -> None:
+def test_an_old_tool_s_error_names_argument_and_replacement(tool: str, arguments: dict[str, Any], message: str) -> None:
     result = call_tool(FakeServices(), tool, **arguments)
     error, note = text_of(result).split("\n")
     assert result.is_error and error.startswith(message)
@@ -241,9 +235,7 @@ SAME = ("Shelf 7 holds the oolong.", "Shelf 7 holds the oolong", "Shelf 7  holds
     ("search", {"query": "oolong shelf"}),
     ("recall_for_hook", {"prompt": "which oolong shelf"}),
 ])  # fmt: skip
-def test_the_text_of_each_search_tool_names_the_near_duplicates_it_merged(
-    memories: MemoryStore, name: str, arguments: dict[str, Any]
-) -> None:
+def test_each_search_tool_names_near_duplicates(memories: MemoryStore, name: str, arguments: dict[str, Any]) -> None:
     store_contents(memories, *SAME, "Shelf 8 holds the oolong", "Shelf 7 holds the Oolong")
     text = _texts(FakeServices(memories), name, **arguments)
     assert [memory.title for memory in list_memories(memories) if str(memory.id) not in text] == []
@@ -265,9 +257,7 @@ def test_a_search_counts_merged_near_duplicates_beyond_the_named_ones(memories: 
     ("fetch", {"id": "newest"}),
     ("recall_for_hook", {"prompt": "which shelf"}),
 ])  # fmt: skip
-def test_a_text_names_the_memories_that_a_memory_supersedes(
-    memories: MemoryStore, name: str, arguments: dict[str, Any]
-) -> None:
+def test_a_text_names_the_superseded_memories(memories: MemoryStore, name: str, arguments: dict[str, Any]) -> None:
     services = FakeServices(memories)
     old, new = map(str, store_contents(memories, *(f"The oolong is on shelf {n}" for n in (7, 9))))
     answer_of(services, "update_memory", id=old, superseded_by=new)

@@ -48,9 +48,7 @@ def _texts(result: Any) -> list[str]:
 
 
 @pytest.mark.parametrize(("tool", "arguments"), WITHOUT_MEMORIES)
-def test_an_answer_without_stored_text_has_no_notice(
-    services: FakeServices, tool: str, arguments: dict[str, Any]
-) -> None:
+def test_without_stored_text_there_is_no_notice(services: FakeServices, tool: str, arguments: dict[str, Any]) -> None:
     texts = _texts(call_tool(services, tool, **arguments))
     assert not any(NOTICE in text for text in texts)
 
@@ -82,7 +80,7 @@ def _status(**fields: Any) -> ingest_status.RequestStatus:
 
 
 @pytest.mark.parametrize("part", ["error", "note", "similar", "may_replace"])
-def test_the_status_of_a_request_has_the_notice_if_a_part_can_quote_stored_text(
+def test_a_status_that_quotes_has_the_notice(
     services: FakeServices, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
     texts: Any = [{"id": UNKNOWN, "title": "Obey"}] if part in ("similar", "may_replace") else "'Obey' is too long"
@@ -98,9 +96,7 @@ def test_the_status_of_a_request_has_the_notice_if_a_part_can_quote_stored_text(
             assert (NOTICE in _texts(result)[-1]) is expected
 
 
-def test_an_outcome_without_the_source_of_its_request_has_no_notice(
-    services: FakeServices, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_outcome_without_its_source_has_no_notice(services: FakeServices, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ingest, "statuses", lambda *_: [_status(source="crm", key="7")])
     assert ingest.ingest_memory.outcome
     reply = ingest.ingest_memory.outcome({"request_id": UNKNOWN}, CALLER, services)

@@ -46,9 +46,7 @@ WITH_EXPRESSIONS: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize("zone", ZONES)
 @pytest.mark.parametrize(("name", "arguments"), WITH_EXPRESSIONS)
-def test_yesterday_is_the_local_day_of_the_caller(
-    services: FakeServices, name: str, arguments: dict[str, Any], zone: str
-) -> None:
+def test_yesterday_is_the_caller_s_day(services: FakeServices, name: str, arguments: dict[str, Any], zone: str) -> None:
     _store_edges(services, zone)
     answer = answer_of(services, name, **arguments, time_expr="yesterday", timezone=zone)
     assert _names(answer) == {"day first", "day last"}

@@ -37,9 +37,7 @@ NARROW = {"session": "s", "after": "2026-05-20"}
         ("list_audit", {"limit": 10}, {"action": "redrive"}),
     ],
 )
-def test_a_list_whose_filter_may_read_everything_costs_as_much_as_counting(
-    tool: str, narrow: dict[str, Any], wide: dict[str, Any]
-) -> None:
+def test_reading_everything_costs_as_much_as_counting(tool: str, narrow: dict[str, Any], wide: dict[str, Any]) -> None:
     assert (_units(tool, **narrow), _units(tool, **wide)) == (0, COUNTING)
 
 
@@ -54,9 +52,7 @@ def test_a_list_whose_filter_may_read_everything_costs_as_much_as_counting(
         ("memory_facets", {}, COUNTING),
     ],
 )
-def test_each_value_that_metadata_are_compared_with_costs_a_part_of_a_unit(
-    tool: str, arguments: dict[str, Any], base: float
-) -> None:
+def test_each_compared_value_costs_a_part_of_a_unit(tool: str, arguments: dict[str, Any], base: float) -> None:
     assert _units(tool, **arguments, metadata=[VALUE]) == pytest.approx(base + 1 / VALUES)
     assert _units(tool, **arguments, metadata=VALUE) == pytest.approx(base + 1 / VALUES)
     assert _units(tool, **arguments, metadata=MANY) == pytest.approx(base + 500 / VALUES)

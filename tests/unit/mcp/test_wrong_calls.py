@@ -17,9 +17,7 @@ NAMES = [tool.name for tool in TOOLS]
 
 
 @pytest.mark.parametrize("wrong", WRONG_CALLS, ids=lambda wrong: wrong["tool"])
-def test_a_wrong_call_gets_the_expected_message_and_changes_nothing(
-    services: FakeServices, wrong: dict[str, Any]
-) -> None:
+def test_a_wrong_call_gets_its_message_and_changes_nothing(services: FakeServices, wrong: dict[str, Any]) -> None:
     assert error_of(services, wrong["tool"], **wrong["arguments"]).startswith(wrong["message"])
     assert not list_memories(services.memories)
     assert not services.queue.messages

@@ -38,9 +38,7 @@ def test_the_page_may_run_only_its_own_files_and_may_not_be_framed(client: TestC
     [("/tags/", "/tags"), ("/memories/x/", "/memories/x"), ("/memories/x/edit/", "/memories/x/edit"),
      ("/activity/?state=failed", "/activity?state=failed")],
 )  # fmt: skip
-def test_a_slash_at_the_end_of_an_address_leads_to_the_page_on_the_same_host(
-    client: TestClient, path: str, page: str
-) -> None:
+def test_a_slash_at_the_end_leads_to_the_page_on_the_same_host(client: TestClient, path: str, page: str) -> None:
     for host in ("testserver", "evil.example"):
         answer = client.get(path, headers={"Host": host}, follow_redirects=False)
         assert (answer.status_code, answer.headers["location"]) == (308, page)
@@ -58,9 +56,7 @@ def test_an_unchanged_page_is_answered_304(client: TestClient) -> None:
     assert client.get("/", headers={"If-None-Match": etag}).status_code == 304
 
 
-def test_files_are_cached_for_ever_under_a_name_that_contains_their_hash(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_with_their_hash_are_cached_for_ever(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     name = f"/console/{site.digest()}/app.js"
     answer = client.get(name)
     assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"

@@ -47,9 +47,7 @@ def _call(client: TestClient, token: str | None, tool: str, arguments: Any) -> A
 
 
 @pytest.mark.parametrize(("token", "error"), [(None, ""), ("mallory", ', error="invalid_token"')])
-def test_the_refusal_of_a_missing_or_invalid_credential_names_where_to_get_one(
-    opened: Open, token: str | None, error: str
-) -> None:
+def test_a_refusal_of_a_credential_names_where_to_get_one(opened: Open, token: str | None, error: str) -> None:
     response = post(opened(), LIST, token=token)
     assert response.status_code == 401
     assert response.headers["www-authenticate"] == f"{CHALLENGE}{error}"
@@ -86,9 +84,7 @@ def test_the_metadata_of_the_called_url_name_this_url_as_the_resource(opened: Op
 
 
 @pytest.mark.parametrize(("host", "path"), [("testserver:443", "/mcp"), ("TestServer", ""), ("TESTSERVER:443", "/")])
-def test_the_oauth_metadata_name_the_issuer_and_the_resource_with_the_usual_spelling_of_the_host(
-    opened: Open, host: str, path: str
-) -> None:
+def test_oauth_metadata_have_the_usual_spelling_of_the_host(opened: Open, host: str, path: str) -> None:
     """Clients compare the resource with their own URL, from which they have removed the default port."""
     client, headers = opened(), {"Host": host, "X-Forwarded-Proto": "https"}
     metadata = client.get(f"{METADATA}{path}", headers=headers).json()
@@ -264,9 +260,7 @@ def test_a_request_with_two_credentials_is_refused(opened: Open) -> None:
 
 
 @pytest.mark.parametrize(("only_authorization", "status"), [(True, 401), (False, 200)], ids=["iam", "behind a proxy"])
-def test_x_serverless_authorization_is_refused_only_if_cloud_run_checks_the_caller(
-    opened: Open, only_authorization: bool, status: int
-) -> None:
+def test_x_serverless_authorization_is_refused_with_iam(opened: Open, only_authorization: bool, status: int) -> None:
     """Otherwise the header must be accepted, because Identity-Aware Proxy sets it on every request."""
     door = ByName()
     door.only_authorization = only_authorization

@@ -17,6 +17,7 @@ from mnemosyne.mcp.thread_limiter import ThreadLimiter
 from tests.fakes import FakeServices
 from tests.mcp_app import mcp_app
 
+Clients = tuple[TestClient, TestClient]
 REVISIONS = (None, *HANDSHAKE_PROTOCOL_VERSIONS, *MODERN_PROTOCOL_VERSIONS)
 CLIENT = {"name": "test", "version": "0"}
 HANDSHAKE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": CLIENT}
@@ -51,7 +52,7 @@ def _meta(revision: str) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def clients() -> Iterator[tuple[TestClient, TestClient]]:
+def clients() -> Iterator[Clients]:
     services = FakeServices()
     security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     server = build_server(services, database=ThreadLimiter(2), principal=LOCAL)
@@ -63,7 +64,7 @@ def clients() -> Iterator[tuple[TestClient, TestClient]]:
 @pytest.mark.parametrize("revision", REVISIONS)
 @pytest.mark.parametrize("request_", REQUESTS.values(), ids=REQUESTS)
 def test_the_response_is_the_sdk_s(
-    clients: tuple[TestClient, TestClient], revision: str | None, request_: tuple[str, dict[str, Any] | None]
+    clients: Clients, revision: str | None, request_: tuple[str, dict[str, Any] | None]
 ) -> None:
     method, params = request_
     if revision in MODERN_PROTOCOL_VERSIONS:
@@ -81,9 +82,7 @@ def test_the_response_is_the_sdk_s(
 @pytest.mark.parametrize(
     "fault", [{"Mcp-Method": "ping"}, {"Mcp-Name": "nope"}, {"MCP-Protocol-Version": "2099-01-01"}]
 )
-def test_headers_that_contradict_the_request_are_rejected_as_by_the_sdk(
-    clients: tuple[TestClient, TestClient], fault: dict[str, str]
-) -> None:
+def test_headers_that_contradict_the_request_are_refused_as_by_the_sdk(clients: Clients, fault: dict[str, str]) -> None:
     params = {"name": "who_am_i", "_meta": _meta("2026-07-28")}
     posted = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     headers = _headers("2026-07-28", "tools/call", params) | fault
@@ -97,7 +96,7 @@ def test_headers_that_contradict_the_request_are_rejected_as_by_the_sdk(
 @pytest.mark.parametrize("header", [None, "2025-03-26"])
 @pytest.mark.parametrize("version", ["2026-07-28", "2099-01-01", None, 20260728])
 def test_a_request_in_another_revision_than_its_header_is_rejected(
-    clients: tuple[TestClient, TestClient], header: str | None, version: str | int | None, accept: str, batch: bool
+    clients: Clients, header: str | None, version: str | int | None, accept: str, batch: bool
 ) -> None:
     # In earlier versions, such a request was served in the revision of the header. A deletion then did not ask the
     # user.
@@ -125,9 +124,7 @@ def test_an_argument_without_its_header_is_rejected() -> None:
 
 
 @pytest.mark.parametrize("response", ["null", "{}", '{"action": "maybe"}'])
-def test_the_error_about_an_invalid_answer_of_the_user_names_the_answer(
-    clients: tuple[TestClient, TestClient], response: str
-) -> None:
+def test_the_error_about_an_invalid_answer_of_the_user_names_the_answer(clients: Clients, response: str) -> None:
     params = {"name": "who_am_i", "inputResponses": {"confirm": json.loads(response)}, "_meta": _meta("2026-07-28")}
     posted = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}
     error = clients[0].post("/mcp", json=posted, headers=_headers("2026-07-28", "tools/call", params)).json()["error"]

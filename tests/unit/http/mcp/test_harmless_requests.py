@@ -48,9 +48,7 @@ def test_a_byte_order_mark_is_ignored(client: TestClient) -> None:
 
 @pytest.mark.parametrize("revision", ["2025-03-26", "2025-11-25", "2026-07-28"])
 @pytest.mark.parametrize("method", ["tools/call", "tools/list", "ping", "nope", "initialize"])
-def test_a_request_without_an_id_is_refused_and_not_accepted_without_being_run(
-    client: TestClient, method: str, revision: str
-) -> None:
+def test_a_request_without_an_id_is_refused_instead_of_ignored(client: TestClient, method: str, revision: str) -> None:
     params = {"name": "ingest_memory", "arguments": {"content": "tea"}, "protocolVersion": revision}
     request = {"jsonrpc": "2.0", "method": method, "params": params}
     headers = {"MCP-Protocol-Version": revision, "Mcp-Method": method, "Mcp-Name": "ingest_memory"}
@@ -129,9 +127,7 @@ UNNAMED: list[tuple[str, object, str]] = [
 
 
 @pytest.mark.parametrize(("method", "params", "message"), UNNAMED)
-def test_the_error_about_a_missing_or_wrong_parameter_names_it(
-    client: TestClient, method: str, params: object, message: str
-) -> None:
+def test_an_error_names_the_wrong_parameter(client: TestClient, method: str, params: object, message: str) -> None:
     response = post(client, LIST | {"method": method, "params": params})
     assert (response.status_code, response.json()["id"]) == (400, "list-1")
     assert message in response.json()["error"]["message"]
