@@ -4,7 +4,6 @@ import { checkKey } from "../../functions/mnemosyne/http/console/static/account.
 import { groupImports } from "../../functions/mnemosyne/http/console/static/requests.js";
 import * as add from "../../functions/mnemosyne/http/console/static/add.js";
 import { partsOf, tagsOf } from "../../functions/mnemosyne/http/console/static/bulk.js";
-import { changesOf, labelsOf, tagChangesOf } from "../../functions/mnemosyne/http/console/static/edit.js";
 import * as hit from "../../functions/mnemosyne/http/console/static/hit.js";
 import { countsOf, isFailure, timeLeft } from "../../functions/mnemosyne/http/console/static/imports.js";
 import { timesText } from "../../functions/mnemosyne/http/console/static/memory.js";
@@ -115,42 +114,6 @@ const WHYS = [
 for (const [why, confidence, mode, text] of WHYS) {
   test(`"${text}" says why`, () => assert.equal(whySentence(why, { confidence, mode }), text));
 }
-
-const MEMORY = { id: "1", title: "Tea", tags: ["a", "b, c"], metadata: { cups: 2 } };
-const CHANGES = [
-  [{ title: "Coffee" }, { title: "Coffee" }],
-  [{ metadata: '{"cups": 3}' }, { metadata: { cups: 3 } }],
-  [{ metadata: " " }, { metadata: {} }],
-  [{ expiry: "2027-03-01" }, { expires_at: new Date(2027, 2, 1).toISOString() }],
-  [{ pinned: true }, { pinned: true }],
-];
-for (const [fields, changes] of CHANGES) {
-  test(`the form ${JSON.stringify(fields)} changes ${JSON.stringify(changes)}`, () => {
-    assert.deepEqual(changesOf(MEMORY, { ...labelsOf(MEMORY), ...fields }), { id: "1", ...changes });
-  });
-}
-for (const [tags, changes] of [
-  [["a"], { remove_tags: ["b, c"] }], [[], { remove_tags: ["a", "b, c"] }],
-  [["a", "b, c", "d"], { add_tags: ["d"] }], [["d", "a"], { add_tags: ["d"], remove_tags: ["b, c"] }],
-]) {
-  test(`the tags ${JSON.stringify(tags)} in the form change only ${JSON.stringify(changes)}`, () => {
-    assert.deepEqual(tagChangesOf(MEMORY, { ...labelsOf(MEMORY), tags }), { id: "1", ...changes });
-  });
-}
-test("a form without a change changes nothing, also if its title was cut from the text", () => {
-  const cut = { ...MEMORY, title_given: false };
-  assert.equal(labelsOf(cut).title, "");
-  for (const memory of [MEMORY, cut]) assert.equal(changesOf(memory, labelsOf(memory)), null);
-  assert.equal(tagChangesOf(MEMORY, labelsOf(MEMORY)), null);
-});
-
-test("an expiry is shown as its local date, is removed if the field is empty, and is not moved otherwise", () => {
-  const expiring = { ...MEMORY, expires_at: new Date(2027, 2, 1, 15, 30).toISOString(), pinned: true };
-  assert.equal(labelsOf(expiring).expiry, "2027-03-01");
-  assert.equal(changesOf(expiring, labelsOf(expiring)), null);
-  const cleared = changesOf(expiring, { ...labelsOf(expiring), expiry: "", pinned: false });
-  assert.deepEqual(cleared, { id: "1", expires_at: "none", pinned: false });
-});
 
 const FORM = { content: "a", title: "", tags: [], when: "", session: "", metadata: "" };
 const STORED = [
