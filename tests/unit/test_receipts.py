@@ -1,7 +1,9 @@
 """Receipts of deletions: their content, and the verification, which fails if a receipt was changed."""
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -61,33 +63,31 @@ def test_a_receipt_is_verified_offline_with_its_own_or_a_trusted_key(document: d
     assert receipts.verify(read, keys.public_keys()) == thumbprint
 
 
-ALTERATIONS: dict[str, dict[str, Any]] = {
-    **{name: {"receipt": {name: "x"}} for name in receipt_of(FORGETTING, "")},
-    "a field more": {"receipt": {"more": 1}},
-    "a count": {"receipt": {"removed": {"memories": 3, "memory_words": 2}}},
-    "an id less": {"ids": IDS[:1]},
-    "another id": {"ids": [IDS[0], str(UUID(int=3))]},
-    "another order": {"ids": IDS[::-1]},
-    "no ids": {"ids": None},
-    "no signature": {"signature": None},
-    "another signature": {"signature": "AAAAAAAA"},
-    "an unsigned token": {"signature": "eyJhbGciOiJub25lIn0.e30."},
-    "no key": {"key": None},
+def _altered(fields: dict[str, object], document: dict[str, Any]) -> dict[str, Any]:
+    return document | {"receipt": document["receipt"] | fields}
+
+
+ALTERATIONS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    **{name: partial(_altered, {name: "x"}) for name in receipt_of(FORGETTING, "")},
+    "a field more": partial(_altered, {"more": 1}),
+    "a count": partial(_altered, {"removed": {"memories": 3, "memory_words": 2}}),
+    "an id less": lambda document: document | {"ids": IDS[:1]},
+    "another id": lambda document: document | {"ids": [IDS[0], str(UUID(int=3))]},
+    "another order": lambda document: document | {"ids": IDS[::-1]},
+    "another signature": lambda document: document | {"signature": document["signature"][:-8] + "AAAAAAAA"},
+    "an unsigned token": lambda document: document | {"signature": "eyJhbGciOiJub25lIn0.e30."},
+    "no ids": lambda document: {name: document[name] for name in ("receipt", "signature", "key")},
+    "no signature": lambda document: {name: document[name] for name in ("receipt", "ids", "key")},
+    "no key": lambda document: {name: document[name] for name in ("receipt", "ids", "signature")},
 }
 
 
-@pytest.mark.parametrize("alteration", ALTERATIONS.values(), ids=ALTERATIONS)
-def test_an_altered_receipt_is_refused(alteration: dict[str, Any], document: dict[str, Any]) -> None:
-    signature = document["signature"]
-    for name, value in alteration.items():
-        if value is None:
-            del document[name]
-        elif isinstance(value, dict):
-            document[name] |= value
-        else:
-            document[name] = signature[: -len(value)] + value if value == "AAAAAAAA" else value
+@pytest.mark.parametrize("alter", ALTERATIONS.values(), ids=ALTERATIONS)
+def test_an_altered_receipt_is_refused(
+    alter: Callable[[dict[str, Any]], dict[str, Any]], document: dict[str, Any]
+) -> None:
     with pytest.raises(InvalidRequest):
-        receipts.verify(document)
+        receipts.verify(alter(document))
 
 
 def test_a_receipt_of_another_key_is_refused(document: dict[str, Any], tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Who may call `/canary` of mcp and `/health?deep=1` of the internal functions, and their answers."""
 
-import httpx
+import httpx2
 import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
@@ -35,7 +35,7 @@ class Canary:
         self.runs += 1
         return [self.result]
 
-    def post(self, headers: dict[str, str] = TOKEN) -> httpx.Response:
+    def post(self, headers: dict[str, str] = TOKEN) -> httpx2.Response:
         return self._client.post("/canary", headers=headers)
 
 

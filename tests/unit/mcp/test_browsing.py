@@ -56,15 +56,6 @@ def test_a_list_can_be_paged_from_the_oldest(services: FakeServices) -> None:
     assert second["next_cursor"] is None
 
 
-@pytest.mark.parametrize("order", ["newest", "oldest"])
-def test_a_list_may_leave_out_superseded_memories(services: FakeServices, order: str) -> None:
-    old = store_content(services.memories, "old")
-    new = store_content(services.memories, "new")
-    answer_of(services, "update_memory", id=str(old), superseded_by=str(new))
-    assert len(_titles(answer_of(services, "list_memories", order=order))) == 2
-    assert _titles(answer_of(services, "list_memories", order=order, include_superseded=False)) == ["new"]
-
-
 def test_a_memory_is_read_with_its_neighbours_in_the_session(services: FakeServices) -> None:
     requests = [request(f"turn {n}", session="chat 1", timestamp=NOW + timedelta(minutes=n)) for n in range(9)]
     outcomes = store(services.memories, *requests)

@@ -174,4 +174,4 @@ def test_retrieve_memories_ranks_like_memory_search(rated: FakeServices, argumen
     assert [(hit["id"], hit["score"]) for hit in found] == [(hit["id"], hit["score"]) for hit in expected]
     for hit in found:
         weighted = (1 - HYBRID_QUALITY_WEIGHT) * hit["relevance"] + HYBRID_QUALITY_WEIGHT * hit["quality"]
-        assert hit["score"] == pytest.approx(weighted), json.dumps(hit)
+        assert hit["score"] == pytest.approx(weighted)

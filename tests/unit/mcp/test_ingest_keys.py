@@ -10,7 +10,7 @@ from mnemosyne.domain.memory import ExternalId, FailedRequest, content_hash
 from mnemosyne.domain.message import decode
 from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.domain.search import Filters
-from mnemosyne.ids import deletion_id, version_id
+from mnemosyne.ids import version_id
 from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools.ingest import ingest_memory
 from mnemosyne.service import ingest
@@ -107,15 +107,6 @@ def test_an_attempt_without_an_outcome_is_not_an_earlier_outcome(services: FakeS
     assert answer == {"status": "queued", "request_id": NAMED["request_id"]}
 
 
-def test_a_record_is_deleted_by_its_key() -> None:
-    services = FakeServices()
-    answer = answer_of(services, "ingest_memories", memories=[RECORD | {"op": "DELETE"}])
-    assert answer["request_ids"] == [str(deletion_id("adk://app/ada", "event-1", NOW))]
-    ((data, attributes),) = services.queue.messages
-    (deletion,) = decode(Published(message_id="", data=data, attributes=attributes)).deletions
-    assert (deletion.external_id, deletion.timestamp) == (ExternalId("adk://app/ada", "event-1"), NOW)
-
-
 def test_a_record_whose_key_is_a_number_is_deleted_by_the_number(services: FakeServices) -> None:
     call(ingest_memory, KEYED | {"key": 4711}, CALLER, services)
     ((data, attributes),) = services.queue.messages
@@ -133,7 +124,7 @@ def test_a_batch_may_have_several_versions_of_a_record_and_a_repeated_version_is
 
 
 VERSION = {"source": "crm", "key": "1"}
-DELETION = VERSION | {"op": "delete"}
+DELETION = VERSION | {"op": "DELETE"}
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import httpx
+import httpx2
 import mcp_types
 import pytest
 from starlette.testclient import TestClient
@@ -122,7 +122,7 @@ def test_a_batch_is_refused_in_protocol_revisions_without_batches(client: TestCl
 METADATA = "/.well-known/oauth-protected-resource/mcp"
 
 
-def _preflight(client: TestClient, path: str, origin: str, method: str) -> httpx.Response:
+def _preflight(client: TestClient, path: str, origin: str, method: str) -> httpx2.Response:
     """Ask as a browser does whether a page may send these headers.
 
     User-Agent is among them, because Firefox asks whether a page may replace it.
