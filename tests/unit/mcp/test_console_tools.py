@@ -10,8 +10,7 @@ from mnemosyne.domain.memory import ExternalId, IngestState
 from mnemosyne.domain.message import IngestMessage, decode, encode
 from mnemosyne.domain.principal import Scope
 from mnemosyne.domain.pubsub_message import Published
-from mnemosyne.mcp.tools import CONSOLE_NAMES, TOOLS, by_name, console_tools
-from mnemosyne.mcp.tools.operate import REDRIVEN_AT_ONCE
+from mnemosyne.mcp.tools import CONSOLE_NAMES, TOOLS, by_name, console_tools, operate
 from mnemosyne.service import dead_letters, ingest, transfer
 from tests.fakes import NOW, FakeServices, request
 from tests.memories import list_memories, status_of, store, store_contents
@@ -59,13 +58,15 @@ def test_the_first_page_of_dead_letters_counts_their_causes(services: FakeServic
     assert "causes" not in answer_of(services, "list_dead_letters", cursor=first["next_cursor"])
 
 
-def test_the_dead_letters_of_a_cause_are_redriven_up_to_the_limit_of_a_call(services: FakeServices) -> None:
-    _keep(services, ("a", "other"), *((f"{n}", f"quota of {n}") for n in range(REDRIVEN_AT_ONCE + 5)))
-    first = answer_of(services, "redrive", cause="quota of #")
-    assert (first["letters"], first["problems"], first["remaining"]) == (REDRIVEN_AT_ONCE, [], 5)
-    second = answer_of(services, "redrive", cause="quota of #")
-    assert (second["letters"], second["remaining"]) == (5, 0)
-    assert len(services.queue.messages) == REDRIVEN_AT_ONCE + 5
+def test_the_dead_letters_of_a_cause_are_redriven_up_to_the_limit_of_a_call(
+    services: FakeServices, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(operate, "REDRIVEN_AT_ONCE", 2)
+    _keep(services, ("a", "other"), *((f"{n}", f"quota of {n}") for n in range(3)))
+    for letters, remaining in ((2, 1), (1, 0)):
+        answer = answer_of(services, "redrive", cause="quota of #")
+        assert (answer["letters"], answer["problems"], answer["remaining"]) == (letters, [], remaining)
+    assert len(services.queue.messages) == 3
 
 
 @pytest.mark.parametrize(
