@@ -138,11 +138,6 @@ def test_tags_that_begin_with_a_bracket_and_are_not_json_are_refused_by_every_to
     assert "tags must be an array of strings" in error_of(FakeServices(), tool, **arguments)
 
 
-def test_an_unknown_argument_is_refused_even_if_it_is_empty() -> None:
-    message = error_of(FakeServices(), "memory_search", query="tea", flavour="")
-    assert "flavour is not an argument of memory_search" in message
-
-
 @pytest.mark.parametrize("no_tags", [[], "[]", "", None])
 def test_empty_or_null_labels_do_not_change_a_memory(services: FakeServices, no_tags: object) -> None:
     memory_id = store_content(services.memories, "Ada drinks tea", tags=("ada",), metadata={"a": 1})
@@ -179,11 +174,6 @@ def test_separators_alone_do_not_mean_everything(tool: str, others: dict[str, An
 @pytest.mark.parametrize(("tool", "others", "name"), FILTERS)
 def test_a_blank_item_is_refused_by_its_place(tool: str, others: dict[str, Any], name: str, blank: list[str]) -> None:
     assert re.search(rf"\b{name}\[\d\] must", error_of(FakeServices(), tool, **others, **{name: blank}))
-
-
-@pytest.mark.parametrize("tool", ["redrive", "drop_dead_letters"])
-def test_a_blank_cause_does_not_choose_every_dead_letter_with_a_space_in_its_cause(tool: str) -> None:
-    assert error_of(FakeServices(), tool, cause=" ").startswith("cause must contain")
 
 
 @pytest.mark.parametrize("name", ["add_tags", "remove_tags"])
