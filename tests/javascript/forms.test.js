@@ -180,8 +180,7 @@ test("ids are sent a hundred at a time", () => {
 });
 
 test("an import's requests that follow each other are one group", () => {
-  const requests = [{ import_name: null }, { import_name: "a" }, { import_name: "a" }, { import_name: "b" },
-    { import_name: null }];
+  const requests = [null, "a", "a", "b", null].map((name) => ({ import_name: name }));
   assert.deepEqual(groupImports(requests).map(({ requests: members }) => members.length), [1, 2, 1, 1]);
 });
 
@@ -203,13 +202,13 @@ for (const [done, text] of [[1, ""], [50, "about 10 seconds left"], [100, ""], [
 test("ratings are counted, and the person's own is known", () => {
   const ratings = [{ rating: 1, mine: true }, { rating: 1 }, { rating: -1 }, { rating: 0 }];
   assert.deepEqual(countRatings(ratings), { helped: 2, misled: 1, mine: 1 });
-  assert.deepEqual(["Helped once", "Helped twice", "Helped 3 times"], [1, 2, 3].map((count) => timesText("Helped",
-    count)));
+  const texts = [1, 2, 3].map((count) => timesText("Helped", count));
+  assert.deepEqual(texts, ["Helped once", "Helped twice", "Helped 3 times"]);
 });
 
 test("the record says when a memory was stored again, not that it was read", () => {
-  const memory = { created_at: "2026-01-01T00:00:00Z", last_seen_at: "2026-01-01T00:00:00Z",
-    quality: 0.5, metadata: {} };
+  const stored = "2026-01-01T00:00:00Z";
+  const memory = { created_at: stored, last_seen_at: stored, quality: 0.5, metadata: {} };
   const names = (of) => recordOf(of).map(([name]) => name);
   assert.deepEqual(names(memory), ["Stored", "Quality"]);
   assert.deepEqual(names({ ...memory, last_seen_at: "2026-02-01T00:00:00Z" }), ["Stored", "Stored again", "Quality"]);

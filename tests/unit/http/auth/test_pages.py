@@ -41,12 +41,8 @@ def _grant(client_id: str, name: str = "Claude") -> Grant:
 
 def test_clients_of_one_name_have_different_names_on_the_account_page() -> None:
     grants = [_grant("b"), _grant("other", "Cursor"), _grant("a"), _grant("b")]
-    page = bytes(account("https://memory.example", "r", "Ada", grants, None).body).decode()
-    assert re.findall(r"<h2>(.+)</h2>", page) == ["Claude (2)", "Cursor", "Claude (1)"]
-    assert re.findall(r'aria-label="Revoke (.+?)"', page) == ["Claude (2)", "Cursor", "Claude (1)"]
+    page = bytes(account("https://memory.example", "r", "Ada", grants, "Claude (1)").body).decode()
+    for pattern in (r"<h2>(.+)</h2>", r'aria-label="Revoke (.+?)"'):
+        assert re.findall(pattern, page) == ["Claude (2)", "Cursor", "Claude (1)"]
     assert re.findall(r'name="client" value="(.+?)"', page) == ["b", "other", "a"]
-
-
-def test_the_account_page_names_the_client_whose_access_was_revoked() -> None:
-    page = bytes(account("https://memory.example", "r", "Ada", [_grant("b")], "Claude (1)").body).decode()
     assert "The access of Claude (1) is revoked." in page
