@@ -8,10 +8,10 @@ import pytest
 
 from mnemosyne.domain.memory import FailedRequest, IngestState
 from mnemosyne.domain.pubsub_message import LETTER_ID, Published
-from mnemosyne.errors import InvalidRequest
+from mnemosyne.errors import InvalidRequest, ItemUnavailable
 from mnemosyne.ids import new_id
 from mnemosyne.service import redrives
-from mnemosyne.service.deliveries import Push, store
+from mnemosyne.service.deliveries import Push, give_up, store
 from tests.fakes import FakeOutcomes, FakeServices
 from tests.memories import make_dead_letter
 
@@ -102,3 +102,14 @@ def test_a_message_that_is_lost_again_after_a_redrive_is_announced_under_its_fir
     ((data, attributes),) = services.queue.messages
     store(Push(Published(message_id="second", data=data, attributes=attributes), 1), services)
     assert [outcome.message_id for outcome in topic.told] == ["first", "first"]
+
+
+def test_a_message_that_is_given_up_is_announced_if_a_part_of_it_has_no_outcome(
+    services: FakeServices, topic: FakeOutcomes
+) -> None:
+    memory = {"request_id": str(new_id()), "content": "oolong", "timestamp": "2026-05-20"}
+    _deliver(services, memory)
+    services.embedder.fault = ItemUnavailable("the model cannot embed it")
+    data = orjson.dumps({"memories": [memory | {"content": ""}, {"content": "tea", "timestamp": "2026-05-20"}]})
+    give_up(Push(Published(message_id="2", data=data, attributes={"namespace": "ns"}), 5), services)
+    assert [outcome.message_id for outcome in topic.told if not outcome.status] == ["2"]
