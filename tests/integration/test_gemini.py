@@ -35,17 +35,15 @@ def test_vertex_ai_is_called_with_the_function_s_identity(
         # google-auth reads its variables at import, so the calls are made in a new process.
         program = """
 from mnemosyne.adapters.embedders.gemini import GeminiEmbedder, VertexAi
-for model in ("gemini-embedding-001", "gemini-embedding-2"):
-    embedder = GeminiEmbedder(model, 64, VertexAi("test-project", "europe-west1"))
-    print(model, len(embedder.embed_documents(["tea", "cars", "tea"])), embedder.embed_query("tea").shape)
+embedder = GeminiEmbedder("gemini-embedding-2", 64, VertexAi("test-project", "europe-west1"))
+print(len(embedder.embed_documents(["tea", "cars", "tea"])), embedder.embed_query("tea").shape)
 """
         environment = {**os.environ, **metadata.environment, "PYTHONPATH": "functions"}
         completed = subprocess.run(
             [sys.executable, "-c", program], env=environment, capture_output=True, text=True, cwd=ROOT, check=False
         )
-    printed = ["gemini-embedding-001 3 (64,)", "gemini-embedding-2 3 (64,)"]
-    assert completed.stdout.splitlines() == printed, completed.stderr
-    assert gemini.texts == 4 * 2
+    assert completed.stdout == "3 (64,)\n", completed.stderr
+    assert gemini.texts == 4
 
 
 def test_the_first_calls_of_several_threads_share_a_client(gemini: GeminiServer) -> None:
@@ -62,36 +60,17 @@ def test_the_first_calls_of_several_threads_share_a_client(gemini: GeminiServer)
 
 def test_temporary_faults_are_retried(gemini: GeminiServer) -> None:
     gemini.fault = lambda s: error(429) if s.calls == 1 else error(503) if s.calls == 2 else None
-    assert len(GeminiEmbedder("gemini-embedding-001", 64).embed_documents(["tea"])) == 1
+    assert len(GeminiEmbedder("gemini-embedding-001", 64, pause_seconds=0.01).embed_documents(["tea"])) == 1
     assert gemini.calls == 3
 
 
 FAULTS = [
     (error(400, "API key not valid"), Misconfigured, "answered 400: API key not valid", "add a valid key"),
-    (
-        error(400, "User location is not supported"),
-        Misconfigured,
-        "at the location of this caller",
-        "set embedding_model",
-    ),
-    (
-        error(400, "Billing account for project 1 is not found."),
-        Broken,
-        "answered 400: Billing",
-        "open billing account",
-    ),
-    (error(401, "Invalid credentials"), Broken, "answered 401: Invalid credentials", "let the key call"),
     (error(402, "Payment required"), Unavailable, "answered 402: Payment required", ""),
     (error(403, "no permission"), Broken, "answered 403: no permission", "let the key call the Gemini API"),
-    (error(403, "API has not been used in project 1"), Broken, "not enabled", "enable generativelanguage"),
     (error(404, "models/x is not found"), Misconfigured, "answered 404: models/x", "set embedding_model"),
     (error(429, "quota"), Unavailable, "answered 429: quota", "lower max_instances.ingest"),
-    (error(429, "quota exceeded, limit: 0, model: x"), Broken, "is zero", "request a quota"),
-    (error(429, "Your prepayment credits are depleted."), Broken, "credits are used up", "buy credits"),
-    (error(429, "Your project has exceeded its monthly spending cap."), Broken, "spending cap is reached", "raise"),
     (error(500, "boom"), Unavailable, "answered 500: boom", ""),
-    ((503, {"error": "overloaded"}), Unavailable, "answered 503: {'error': 'overloaded'}", ""),
-    ((502, "<html>Bad Gateway</html>"), Unavailable, "answered 502: <html>Bad Gateway", ""),
     ((200, "no JSON"), Unavailable, "returned no embeddings", ""),
     ((200, 100_000 * "["), Unavailable, "returned no embeddings (RecursionError)", ""),
     ((200, Reply(b"{}", {"Content-Encoding": "gzip"})), Unavailable, "returned no embeddings (DecodingError)", ""),
@@ -134,12 +113,9 @@ def test_a_fault_of_the_service_is_classified_with_its_cause_and_the_next_step(
     [
         error(500, "boom"),
         (200, {"embeddings": []}),
-        (200, {"embeddings": [{}]}),
-        (200, {"embeddings": [{"values": [0.0] * 64}]}),
-        (200, "no JSON"),
         (200, Reply(b"{}", cut=True)),
     ],
-    ids=["500", "no vector", "no values", "zero", "no JSON", "broken off"],
+    ids=["500", "no vector", "broken off"],
 )
 @pytest.mark.parametrize("texts", [["poison"], ["tea", "poison"]], ids=["alone", "among others"])
 def test_a_fault_for_a_single_text_is_reported_for_this_text(
@@ -152,7 +128,6 @@ def test_a_fault_for_a_single_text_is_reported_for_this_text(
 
 REFUSALS = [
     "User location is not supported for the API use.",
-    "Billing account for project 12345 is not found.",
     "The project has exceeded its token budget.",
     "output_dimensionality must be one of 768, 1536, 3072",
     "Request contains an invalid argument.",
@@ -180,7 +155,7 @@ def test_a_400_for_every_text_is_a_fault_of_the_service_and_marks_no_text_invali
     assert embed_whole(texts, embedder.chunk_limit, embedder.embed_documents)
 
 
-@pytest.mark.parametrize("key", ["\ufeffAQ.a-secret-key", "“AQ.a-secret-key”", "AQ.a-secret-key\nAQ.another"])
+@pytest.mark.parametrize("key", ["\ufeffAQ.a-secret-key", "AQ.a-secret-key\nAQ.another"])
 def test_a_key_that_cannot_be_sent_is_refused_without_quoting_it(
     gemini: GeminiServer, monkeypatch: pytest.MonkeyPatch, key: str
 ) -> None:
@@ -189,15 +164,6 @@ def test_a_key_that_cannot_be_sent_is_refused_without_quoting_it(
         GeminiEmbedder("gemini-embedding-001", 64).embed_query("tea")
     assert "a-secret-key" not in str(raised.value)
     assert gemini.calls == 0
-
-
-def test_after_a_refused_batch_texts_are_sent_one_by_one(gemini: GeminiServer) -> None:
-    gemini.fault = lambda s: error(400, "one text at a time") if "requests" in s.requests[-1] and _many(s) else None
-    embedder = GeminiEmbedder("gemini-embedding-001", 64)
-    assert len(embedder.embed_documents(["tea", "cars", "rain"])) == 3
-    assert gemini.calls == 1 + 3
-    assert len(embedder.embed_documents(["snow", "wind"])) == 2
-    assert gemini.calls == 1 + 3 + 2
 
 
 @pytest.mark.parametrize("status", [400, 404])
@@ -215,7 +181,7 @@ def test_some_time_after_a_refusal_texts_are_sent_together_again(
     assert gemini.calls == 1 + 3 + 3 + 1
 
 
-@pytest.mark.parametrize(("status", "calls"), [(429, 3), (500, 3 + 1), (503, 3 + 1)])
+@pytest.mark.parametrize(("status", "calls"), [(429, 3), (500, 3 + 1)])
 def test_a_fault_while_texts_are_sent_one_by_one_ends_the_calls(gemini: GeminiServer, status: int, calls: int) -> None:
     """The failed text has three attempts. After a 5xx, the test text has one."""
     gemini.fault = lambda s: error(400, "one text at a time") if _many(s) else error(status) if s.calls > 3 else None
@@ -227,10 +193,8 @@ def test_a_fault_while_texts_are_sent_one_by_one_ends_the_calls(gemini: GeminiSe
 @pytest.mark.parametrize(
     ("texts_per_call", "succeed", "fault"),
     [
-        (100, 1, error(429, "Resource has been exhausted")),
         (100, 2, error(500, "An internal error has occurred")),
         (1, 7, error(403, "The caller does not have permission")),
-        (1, 30, (200, {"embeddings": []})),
     ],
 )
 def test_vectors_of_calls_before_a_fault_are_not_computed_again(
@@ -261,18 +225,17 @@ def _many(gemini: GeminiServer) -> bool:
     return len(gemini.requests[-1]["requests"]) > 1
 
 
-def test_a_call_that_hangs_times_out_and_fifty_further_calls_succeed(gemini: GeminiServer) -> None:
+def test_a_call_that_hangs_times_out_and_further_calls_succeed(gemini: GeminiServer) -> None:
     def hang(s: GeminiServer) -> None:
         s.released.wait(20)
 
     embedder = GeminiEmbedder("gemini-embedding-001", 64, longest_seconds=0.3, pause_seconds=0.01)
     gemini.fault = hang
-    for embed in (lambda: embedder.embed_documents(["tea"]), lambda: embedder.embed_query("tea")):
-        with pytest.raises(Unavailable, match="cannot be reached") as raised:
-            embed()
-        assert type(raised.value) is Unavailable
+    with pytest.raises(Unavailable, match="cannot be reached") as raised:
+        embedder.embed_documents(["tea"])
+    assert type(raised.value) is Unavailable
     gemini.fault = None
-    for _ in range(50):
+    for _ in range(3):
         assert len(embedder.embed_documents(["tea"])) == 1
 
 
