@@ -8,10 +8,10 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from click.testing import CliRunner
+from click.testing import Result
 
 from mnemosyne.adapters.database.audit import AuditLog
-from mnemosyne.adapters.database.audit_trail import BATCH, WAITING, AuditTrail
+from mnemosyne.adapters.database.audit_trail import BATCH, AuditTrail
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.pool import Pool
@@ -20,7 +20,6 @@ from mnemosyne.app.operations.dead_letters import RedriveDeadLetters, ShowDeadLe
 from mnemosyne.app.operations.forgetting import BeginForgetting, ContinueForgetting, IssueReceipt
 from mnemosyne.app.operations.operation import Operation
 from mnemosyne.cli.local import postgres
-from mnemosyne.cli.main import cli
 from mnemosyne.domain.audit import ACCESS, ids_of
 from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.principal import Principal, Scope
@@ -30,52 +29,45 @@ from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools import by_name
 from tests.database_errors import is_denied
 from tests.fakes import NOW, FakeServices
+from tests.integration.test_audit_page import GRANT, KEY, create_credentials
 from tests.memories import store_content
 
-KEY = "abcdefghijkl"
 ADA = Principal(
     id=f"key:{KEY}", namespace="ns", scopes=frozenset(Scope), name="lost", credential=f"key:{KEY}", client="lost"
 )
-GRANT = "00000000-0000-7000-8000-000000000001"
 EVE = Principal(id="oauth:1077", namespace="ns", scopes=frozenset(Scope), credential=f"grant:{GRANT}", client="editor")
 
 
 @pytest.fixture
 def owner(owner: Connection) -> Connection:
     """The owner's connection to a database with a key and a grant."""
-    owner.run(
-        "INSERT INTO api_keys (id, name, namespace, scopes, secret_hash) VALUES (:id, 'lost', 'ns', '{read}', :hash)",
-        id=KEY,
-        hash=bytes(32),
-    )
-    owner.run(
-        "INSERT INTO oauth_grants (id, subject, person, namespace, client_id, client_name, scopes, resource,"
-        " expires_at)"
-        " VALUES (CAST(:id AS uuid), '1077', 'eve@example.com', 'ns', 'editor', 'Editor', '{read}', 'r',"
-        " now() + interval '1 day')",
-        id=GRANT,
-    )
+    create_credentials(owner)
     return owner
 
 
+class Audited:
+    """Tools whose calls are recorded, and the audit trail of this process."""
+
+    def __init__(self, store: MemoryStore, pool: Pool, owner: Connection) -> None:
+        self.services = FakeServices(store)
+        self.trail = AuditTrail(lambda: pool)
+        self.trail.start()
+        self._owner = owner
+
+    def call(self, name: str, principal: Principal = ADA, **arguments: Any) -> Any:
+        return call(by_name()[name], arguments, principal, self.services)
+
+    def events(self, *, flush: bool = True) -> list[dict[str, Any]]:
+        if flush:
+            self.trail.flush()
+        return _events(self._owner)
+
+
 @pytest.fixture
-def trail(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> AuditTrail:
-    """The audit trail of this process; it gets the events of the tools, and the test flushes it."""
+def audited(store: MemoryStore, pool: Pool, owner: Connection, monkeypatch: pytest.MonkeyPatch) -> Audited:
     monkeypatch.setattr("mnemosyne.observability._listeners", [])
     monkeypatch.setattr("mnemosyne.observability._flushes", [])
-    trail = AuditTrail(lambda: pool)
-    trail.start()
-    return trail
-
-
-@pytest.fixture
-def tool(store: MemoryStore, trail: AuditTrail) -> Callable[..., Any]:
-    services = FakeServices(store)
-
-    def run(name: str, principal: Principal = ADA, **arguments: Any) -> Any:
-        return call(by_name()[name], arguments, principal, services)
-
-    return run
+    return Audited(store, pool, owner)
 
 
 def _events(owner: Connection) -> list[dict[str, Any]]:
@@ -89,13 +81,10 @@ def _logged(caplog: pytest.LogCaptureFixture, event: str) -> list[dict[str, Any]
     return [record.fields for record in caplog.records if record.msg == event]  # type: ignore[attr-defined]
 
 
-def test_a_read_is_recorded_with_the_ids_that_it_returned(
-    owner: Connection, store: MemoryStore, trail: AuditTrail, tool: Callable[..., Any]
-) -> None:
+def test_a_read_is_recorded_with_the_ids_that_it_returned(audited: Audited, store: MemoryStore) -> None:
     memory_id = store_content(store, "the tea is green")
-    tool("memory_search", query="tea")
-    trail.flush()
-    (event,) = _events(owner)
+    audited.call("memory_search", query="tea")
+    (event,) = audited.events()
     assert (event["principal"], event["credential"], event["client"]) == (f"key:{KEY}", f"key:{KEY}", "lost")
     assert (event["namespace"], event["action"], event["outcome"]) == ("ns", "memory_search", "done")
     assert (event["ids"], event["count"]) == ([str(memory_id)], 1)
@@ -110,55 +99,34 @@ def test_a_read_is_recorded_with_the_ids_that_it_returned(
     ],
 )
 def test_a_change_is_recorded_once_in_its_transaction(
-    owner: Connection, store: MemoryStore, trail: AuditTrail, tool: Callable[..., Any], name: str, arguments: Any
+    audited: Audited, store: MemoryStore, name: str, arguments: Any
 ) -> None:
     memory_id = store_content(store, "tea")
-    result = tool(name, id=str(memory_id), **arguments)
+    result = audited.call(name, id=str(memory_id), **arguments)
     assert not result.is_error, result
-    (event,) = _events(owner)  # before the trail is flushed
+    (event,) = audited.events(flush=False)
     assert (event["action"], event["ids"], event["outcome"]) == (name, [str(memory_id)], "done")
-    trail.flush()
-    assert len(_events(owner)) == 1
-
-
-def test_a_failed_change_is_not_in_the_trail(
-    owner: Connection, store: MemoryStore, trail: AuditTrail, tool: Callable[..., Any]
-) -> None:
-    tool("update_memory", id=str(new_id()), title="other")
-    trail.flush()
-    assert [event["outcome"] for event in _events(owner)] == ["refused"]
-
-
-def test_a_published_memory_is_recorded_with_its_request_id(
-    owner: Connection, trail: AuditTrail, tool: Callable[..., Any]
-) -> None:
-    result = tool("ingest_memory", content="the canary sings", timestamp="2026-05-20T12:00:00Z")
-    trail.flush()
-    (event,) = _events(owner)
-    assert event["ids"] == [result.structured_content["request_id"]]
-    assert "canary" not in json.dumps(_events(owner))
+    assert len(audited.events()) == 1
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments"), [("forget_memories", {"all": True}), ("drop_dead_letters", {"all": True, "dry_run": True})]
+    ("name", "arguments", "outcome"),
+    [
+        ("forget_memories", {"all": True}, "dry_run"),
+        ("drop_dead_letters", {"all": True, "dry_run": True}, "dry_run"),
+        ("list_audit", {}, "done"),
+    ],
 )
-def test_a_dry_run_is_not_recorded_as_a_change(
-    owner: Connection,
-    store: MemoryStore,
-    trail: AuditTrail,
-    tool: Callable[..., Any],
-    caplog: pytest.LogCaptureFixture,
-    name: str,
-    arguments: Any,
+def test_a_dry_run_or_a_read_of_the_trail_is_recorded_and_is_not_logged_as_a_change(
+    audited: Audited, store: MemoryStore, caplog: pytest.LogCaptureFixture, name: str, arguments: Any, outcome: str
 ) -> None:
     store_content(store, "tea")
     with caplog.at_level("INFO"):
-        tool(name, **arguments)
-    trail.flush()
-    assert [(event["action"], event["outcome"]) for event in _events(owner)] == [(name, "dry_run")]
+        audited.call(name, **arguments)
+    assert [(event["action"], event["outcome"]) for event in audited.events()] == [(name, outcome)]
     assert _logged(caplog, "audit") == []
     (called,) = _logged(caplog, "tool_called")
-    assert (called["principal"], called["client"], called["outcome"]) == (ADA.id, "lost", "dry_run")
+    assert (called["principal"], called["client"], called["outcome"]) == (ADA.id, "lost", outcome)
 
 
 def test_a_dry_run_of_redrive_is_not_recorded_as_a_redrive(owner: Connection, store: MemoryStore) -> None:
@@ -172,39 +140,28 @@ def test_a_dry_run_of_redrive_is_not_recorded_as_a_redrive(owner: Connection, st
 
 
 def test_the_log_of_a_forgetting_names_the_forgetting(
-    store: MemoryStore, trail: AuditTrail, tool: Callable[..., Any], caplog: pytest.LogCaptureFixture
+    audited: Audited, store: MemoryStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     store_content(store, "tea")
-    token = tool("forget_memories", all=True).structured_content["token"]
+    token = audited.call("forget_memories", all=True).structured_content["token"]
     with caplog.at_level("INFO"):
-        answer = tool("forget_memories", all=True, token=token).structured_content
-    trail.flush()  # otherwise the trail's thread could write into the database of a later test
+        answer = audited.call("forget_memories", all=True, token=token).structured_content
+    audited.events()  # otherwise the trail's thread could write into the database of a later test
     (event,) = _logged(caplog, "audit")
     assert (event["action"], event["outcome"]) == ("forget_memories", "done")
     assert event["forgetting"] == answer["forgetting_id"]
 
 
-def test_a_call_of_list_audit_is_recorded_and_is_not_logged_as_a_change(
-    owner: Connection, trail: AuditTrail, tool: Callable[..., Any], caplog: pytest.LogCaptureFixture
-) -> None:
-    with caplog.at_level("INFO"):
-        tool("list_audit")
-    trail.flush()
-    assert [event["action"] for event in _events(owner)] == ["list_audit"]
-    assert _logged(caplog, "audit") == []
-    assert [event["principal"] for event in _logged(caplog, "tool_called")] == [ADA.id]
-
-
-def test_contents_and_queries_are_not_recorded(
-    owner: Connection, store: MemoryStore, trail: AuditTrail, tool: Callable[..., Any]
-) -> None:
+def test_contents_and_queries_are_not_recorded(audited: Audited, store: MemoryStore) -> None:
     store_content(store, "the canary sings", tags=("canary",), title="canary")
-    tool("memory_search", query="canary")
-    tool("list_memories")
-    tool("memory_search", query="canary", when="canary")
-    trail.flush()
-    assert len(_events(owner)) == 3
-    assert "canary" not in json.dumps(_events(owner))
+    audited.call("memory_search", query="canary")
+    audited.call("list_memories")
+    audited.call("memory_search", query="canary", when="canary")
+    published = audited.call("ingest_memory", content="the canary sings", timestamp="2026-05-20T12:00:00Z")
+    events = audited.events()
+    assert len(events) == 4
+    assert events[-1]["ids"] == [published.structured_content["request_id"]]
+    assert "canary" not in json.dumps(events)
 
 
 def test_the_functions_database_users_cannot_read_or_change_the_trail(
@@ -237,29 +194,20 @@ def test_a_function_records_an_action_in_its_own_namespace_only(
     assert _events(owner) == []
 
 
-def test_the_last_use_of_a_key_and_a_grant_is_kept_to_the_minute(
-    owner: Connection, trail: AuditTrail, tool: Callable[..., Any]
-) -> None:
-    def used() -> list[Any]:
-        keys, grants = (
-            owner.run("SELECT last_used_at FROM api_keys"),
-            owner.run("SELECT last_used_at FROM oauth_grants"),
-        )
-        return [keys[0][0], grants[0][0]]
+def test_the_last_use_of_a_key_and_a_grant_is_kept_to_the_minute(owner: Connection, audited: Audited) -> None:
+    def used(*callers: Principal) -> list[Any]:
+        for caller in callers:
+            audited.call("list_memories", caller)
+        audited.trail.flush()
+        ((key, grant),) = owner.run("SELECT k.last_used_at, g.last_used_at FROM api_keys k, oauth_grants g")
+        return [key, grant]
 
     assert used() == [None, None]
-    tool("list_memories")
-    tool("list_memories", EVE)
-    trail.flush()
-    first = used()
+    first = used(ADA, EVE)
     assert all(first)
-    tool("list_memories")
-    trail.flush()
-    assert used() == first
+    assert used(ADA) == first
     owner.run("UPDATE api_keys SET last_used_at = last_used_at - interval '61 seconds'")
-    tool("list_memories")
-    trail.flush()
-    assert used()[0] >= first[0]
+    assert used(ADA)[0] >= first[0]
 
 
 def test_recording_of_reads_can_be_turned_off_and_of_changes_cannot(
@@ -275,8 +223,10 @@ def test_recording_of_reads_can_be_turned_off_and_of_changes_cannot(
 
 
 def test_events_wait_while_the_database_is_unavailable_and_dropped_events_are_reported(
-    owner: Connection, pool: Pool, caplog: pytest.LogCaptureFixture
+    owner: Connection, pool: Pool, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    waiting = BATCH + 1
+    monkeypatch.setattr("mnemosyne.adapters.database.audit_trail.WAITING", waiting)
     away = True
 
     class Sometimes:
@@ -288,15 +238,14 @@ def test_events_wait_while_the_database_is_unavailable_and_dropped_events_are_re
     trail = AuditTrail(lambda: Sometimes())  # type: ignore[arg-type,return-value]
     trail._thread = object()  # type: ignore[assignment]
     fields = {"principal": "p", "credential": "", "client": "", "namespace": "ns", "outcome": "done", "action": "a"}
-    for _ in range(WAITING + 1):
+    for _ in range(waiting + 1):
         trail.record(fields)
     assert [record.msg for record in caplog.records] == ["audit_lost"]
     trail.flush()
     assert _events(owner) == []
     away = False
     trail.flush()
-    assert len(_events(owner)) == WAITING
-    assert WAITING > BATCH
+    assert len(_events(owner)) == waiting
 
 
 def test_only_events_older_than_the_retention_are_deleted(owner: Connection, pool: Pool) -> None:
@@ -331,39 +280,32 @@ itself is not counted."""
 
 
 def test_the_access_command_lists_what_a_credential_did(
-    cluster: postgres.EmbeddedPostgres,
-    database: str,
-    owner: Connection,
-    store: MemoryStore,
-    trail: AuditTrail,
-    tool: Callable[..., Any],
+    audited: Audited, store: MemoryStore, command: Callable[..., Result]
 ) -> None:
     memory_id = store_content(store, "tea")
-    tool("memory_search", query="tea")
-    tool("delete_memory", id=str(memory_id))
-    tool("list_memories", EVE)
-    trail.flush()
-    environment = {"MNEMOSYNE_DATABASE_URL": cluster.url(postgres.OWNER, database)}
+    audited.call("memory_search", query="tea")
+    audited.call("delete_memory", id=str(memory_id))
+    audited.call("list_memories", EVE)
+    audited.events()
 
     def count(*arguments: str) -> int:
-        result = CliRunner().invoke(cli, ["access", *arguments], env=environment)
+        result = command("access", *arguments)
         assert result.exit_code == 0, result.output
         return len([line for line in result.stdout.splitlines() if "audit_list" not in line])
 
     assert {option: count(*option, "--json") for option in LISTED} == LISTED
-    assert {option: count(*option) for option in LISTED} == LISTED
+    assert count("--client", "lost") == 2
 
 
 def test_the_trail_is_read_page_by_page_and_shows_who_read_it(
-    cluster: postgres.EmbeddedPostgres, database: str, owner: Connection, monkeypatch: pytest.MonkeyPatch
+    owner: Connection, command: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mnemosyne.app.operations.access.PAGE", 10)
     owner.run(
         "INSERT INTO audit_events (at, principal, credential, client, namespace, action, outcome)"
         " SELECT now() - interval '1 hour', 'p', '', '', 'ns', CAST(n AS text), 'done' FROM generate_series(1, 35) AS n"
     )
-    environment = {"MNEMOSYNE_DATABASE_URL": cluster.url(postgres.OWNER, database)}
-    result = CliRunner().invoke(cli, ["audit", "--namespace", "ns", "--json"], env=environment)
+    result = command("audit", "--namespace", "ns", "--json")
     actions = [json.loads(line)["action"] for line in result.stdout.splitlines()]
     assert actions[:35] == [str(n) for n in range(1, 36)]
     assert "audit_list" in {event["action"] for event in _events(owner)}
@@ -404,9 +346,7 @@ def test_log_ins_and_grants_are_recorded_and_attempts_of_unknown_people_are_not(
 NAMED = str(new_id())
 REFUSED: list[tuple[str, dict[str, Any], list[str]]] = [
     ("get_memory", {"id": NAMED}, [NAMED]),
-    ("delete_memory", {"id": NAMED}, [NAMED]),
     ("update_memory", {"id": NAMED, "title": "t"}, [NAMED]),
-    ("rate_memory", {"id": NAMED, "rating": 1}, [NAMED]),
     ("forget_memories", {"forgetting_id": NAMED}, [NAMED]),
     ("redrive", {"message_id": "4711"}, ["4711"]),
     ("get_memory", {"id": "the canary sings"}, []),
@@ -416,32 +356,26 @@ REFUSED: list[tuple[str, dict[str, Any], list[str]]] = [
 
 @pytest.mark.parametrize(("name", "arguments", "ids"), REFUSED)
 def test_a_refused_call_is_recorded_with_the_ids_in_its_valid_arguments(
-    owner: Connection, trail: AuditTrail, tool: Callable[..., Any], name: str, arguments: dict[str, Any], ids: list[str]
+    audited: Audited, name: str, arguments: dict[str, Any], ids: list[str]
 ) -> None:
-    assert tool(name, **arguments).is_error
-    trail.flush()
-    (event,) = _events(owner)
+    assert audited.call(name, **arguments).is_error
+    (event,) = audited.events()
     assert (event["action"], event["outcome"], event["ids"], event["count"]) == (name, "refused", ids, len(ids))
 
 
 def test_a_forgetting_that_fails_after_its_beginning_is_recorded_with_its_id(
-    owner: Connection,
-    store: MemoryStore,
-    trail: AuditTrail,
-    tool: Callable[..., Any],
-    monkeypatch: pytest.MonkeyPatch,
+    audited: Audited, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory_id = store_content(store, "tea")
-    token = tool("forget_memories", ids=[str(memory_id)]).structured_content["token"]
-    trail.flush()
+    token = audited.call("forget_memories", ids=[str(memory_id)]).structured_content["token"]
+    audited.events()
 
     def fail(*arguments: Any) -> None:
         raise Unavailable("the database is not responding")
 
     monkeypatch.setattr(MemoryStore, "forget_some", fail)
-    assert tool("forget_memories", ids=[str(memory_id)], token=token).is_error
-    trail.flush()
-    _, began, failed = _events(owner)
+    assert audited.call("forget_memories", ids=[str(memory_id)], token=token).is_error
+    _, began, failed = audited.events()
     assert [event["outcome"] for event in (began, failed)] == ["done", "uncertain"]
     assert began["ids"] == failed["ids"] and len(began["ids"]) == 1
 
