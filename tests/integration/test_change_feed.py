@@ -8,7 +8,7 @@ import pytest
 
 from mnemosyne.adapters.database.archive import Archive
 from mnemosyne.adapters.database.change_feed import ChangeFeeds
-from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.reembedding import Reembedding
 from mnemosyne.cli.export import _records
@@ -16,11 +16,9 @@ from mnemosyne.cli.local.postgres import OWNER, EmbeddedPostgres
 from mnemosyne.domain.archive import ArchivedMemory, read_line
 from mnemosyne.domain.change_feed import ChangeFeed
 from mnemosyne.domain.embedding_space import EmbeddingSpace
-from mnemosyne.domain.memory import Deletion, ExternalId
 from mnemosyne.domain.memory_changes import MemoryChange
-from mnemosyne.ids import deletion_id
 from tests.change_feed import Reader
-from tests.fakes import NOW, FakeEmbedder
+from tests.fakes import FakeEmbedder
 from tests.memories import rate, store_content, store_contents
 from tests.operations import LocalOperations, OfStore
 from tests.shared_database import SharedDatabase
@@ -39,16 +37,8 @@ class OfExport(OfStore):
         return Archive(self.memories_of(namespace).database.pool.connection, namespace)
 
 
-def test_without_a_change_feed_no_event_is_recorded(memories: MemoryStore, shared_database: SharedDatabase) -> None:
-    memory_id = store_content(memories, "oolong")
-    rate(memories, memory_id, 1)
-    memories.update(memory_id, MemoryChange(title="another"))
-    memories.delete(memory_id)
-    assert shared_database.owner.run("SELECT * FROM memory_changes") == []
-
-
 @pytest.mark.usefixtures("feed_on")
-def test_a_change_of_each_kind_is_one_event(memories: MemoryStore, shared_database: SharedDatabase) -> None:
+def test_a_change_of_each_kind_is_one_event(memories: MemoryStore, owner: Connection) -> None:
     reader = Reader(memories)
 
     def kinds() -> list[tuple[str, UUID, tuple[str, ...]]]:
@@ -69,44 +59,11 @@ def test_a_change_of_each_kind_is_one_event(memories: MemoryStore, shared_databa
     rate(memories, newer, -1)
     memories.delete(newer)
     assert kinds() == [("rated", newer, ("rating",)), ("deleted", newer, ())]
-    shared_database.owner.run("UPDATE memories SET expires_at = now() WHERE id = :id", id=older)
+    owner.run("UPDATE memories SET expires_at = now() WHERE id = :id", id=older)
     assert kinds() == [("updated", older, ("expires_at",))]
-    shared_database.owner.run("SELECT remove_expired(10)")
+    owner.run("SELECT remove_expired(10)")
     assert kinds() == [("expired", older, ())]
     assert kinds() == []
-
-
-@pytest.mark.usefixtures("feed_on")
-def test_a_memory_that_is_removed_with_the_setting_forgotten_is_forgotten(
-    memories: MemoryStore, shared_database: SharedDatabase
-) -> None:
-    first, second = store_contents(memories, "oolong", "sencha")
-    reader = Reader(memories)
-    reader.read()
-    owner = shared_database.owner
-    with owner.transaction():
-        owner.run("SELECT set_config('mnemosyne.removal', 'forgotten', true)")
-        owner.run("DELETE FROM memories WHERE id = :id", id=first)
-    owner.run("DELETE FROM memories WHERE id = :id", id=second)
-    assert [(event.kind.value, event.memory_id) for event in reader.read()] == [
-        ("forgotten", first),
-        ("deleted", second),
-    ]
-
-
-@pytest.mark.usefixtures("feed_on")
-def test_versions_of_a_record_are_created_superseded_and_deleted(memories: MemoryStore) -> None:
-    name = ExternalId(source="crm", key="7")
-    first = store_content(memories, "oolong", external_id=name)
-    reader = Reader(memories)
-    reader.read()
-    second = store_content(memories, "sencha", external_id=name, timestamp=NOW + timedelta(days=1))
-    events = {(event.kind.value, event.memory_id, event.superseded_by) for event in reader.read()}
-    assert events == {("created", second, None), ("superseded", first, second)}
-    at = NOW + timedelta(days=2)
-    deletion = Deletion(request_id=deletion_id(name.source, name.key, at), external_id=name, timestamp=at, published=at)
-    memories.delete_records([deletion])
-    assert {(event.kind.value, event.memory_id) for event in reader.read()} == {("deleted", first), ("deleted", second)}
 
 
 @pytest.mark.usefixtures("feed_on")
@@ -127,22 +84,6 @@ def test_a_transaction_that_changes_a_memory_several_times_makes_one_event(
         owner.run("DELETE FROM memories WHERE id = :id", id=memory_id)
     (event,) = reader.read()
     assert (event.kind.value, event.fields) == ("deleted", ())
-
-
-@pytest.mark.usefixtures("feed_on")
-def test_a_thousand_memories_stored_by_one_statement_make_a_thousand_events(
-    memories: MemoryStore, shared_database: SharedDatabase
-) -> None:
-    store_content(memories, "oolong")
-    reader = Reader(memories)
-    reader.read()
-    shared_database.owner.run(
-        "INSERT INTO memories (id, namespace, timestamp, content, title, content_hash, embedding_model, embedding)"
-        " SELECT gen_random_uuid(), 'ns', now(), 'tea ' || n, 'tea', encode(sha256(CAST(n AS text)::bytea), 'hex'),"
-        " m.embedding_model, m.embedding FROM memories m, generate_series(1, 1000) AS n"
-    )
-    events = reader.read()
-    assert len({event.memory_id for event in events}) == len(events) == 1_000
 
 
 READS = """

@@ -61,9 +61,9 @@ def test_a_pass_over_a_large_feed_reads_only_the_new_events(owner: Connection, *
 
 
 @pytest.mark.usefixtures("feed_on")
-def test_changes_since_a_time_are_listed(memories: MemoryStore, shared_database: SharedDatabase) -> None:
+def test_changes_since_a_time_are_listed(memories: MemoryStore, owner: Connection) -> None:
     old, _ = store_contents(memories, "oolong", "sencha")
-    shared_database.owner.run("UPDATE memory_changes SET at = now() - interval '2 hours' WHERE memory_id = :id", id=old)
+    owner.run("UPDATE memory_changes SET at = now() - interval '2 hours' WHERE memory_id = :id", id=old)
     assert len(read_kinds(memories, since=3_600)) == 1
     assert len(read_kinds(memories)) == 2
 
@@ -81,12 +81,12 @@ def test_contents_are_listed_only_if_the_feed_has_them(
 
 
 def test_an_event_of_a_removed_memory_has_no_contents(
-    memories: MemoryStore, feeds: ChangeFeeds, shared_database: SharedDatabase
+    memories: MemoryStore, feeds: ChangeFeeds, owner: Connection
 ) -> None:
     feeds.set(ChangeFeed(namespace="ns", enabled=True, contents=True))
     deleted, expired = store_contents(memories, "oolong", "sencha")
     memories.delete(deleted)
-    shared_database.owner.run("UPDATE memories SET expires_at = now() WHERE id = :id", id=expired)
+    owner.run("UPDATE memories SET expires_at = now() WHERE id = :id", id=expired)
     assert [event.contents for event in Reader(memories).read()] == [None] * 4
     with feeds.announcer() as announcer:
         assert announcer
@@ -156,11 +156,9 @@ def test_only_the_owner_writes_events_and_settings(memories: MemoryStore, statem
         connection.run(statement)
 
 
-def test_old_events_are_removed(
-    memories: MemoryStore, feeds: ChangeFeeds, shared_database: SharedDatabase, feed_on: None
-) -> None:
+def test_old_events_are_removed(memories: MemoryStore, feeds: ChangeFeeds, owner: Connection, feed_on: None) -> None:
     old, new = store_contents(memories, "oolong", "sencha")
-    shared_database.owner.run("UPDATE memory_changes SET at = now() - interval '31 days' WHERE memory_id = :id", id=old)
+    owner.run("UPDATE memory_changes SET at = now() - interval '31 days' WHERE memory_id = :id", id=old)
     assert [feeds.remove_old(), feeds.remove_old()] == [1, 0]
     assert read_kinds(memories) == [("created", new, ())]
 
