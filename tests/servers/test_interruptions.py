@@ -10,9 +10,9 @@ from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.cli.local import postgres
 from mnemosyne.errors import Unavailable
 from tests.fakes import FAKE_SPACE
-from tests.integration.test_adoption import OldDatabase
 from tests.servers import catalog
 from tests.servers.server import Server
+from tests.servers.test_adoption import OldDatabase
 
 
 class Interrupted(Connection):

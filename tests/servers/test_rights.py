@@ -10,10 +10,10 @@ from mnemosyne.cli.local import postgres
 from mnemosyne.errors import MigrationFailed, Misconfigured
 from tests.database_errors import permission_denied
 from tests.fakes import FAKE_SPACE
-from tests.integration.test_adoption import OldDatabase
 from tests.servers import catalog
 from tests.servers.conftest import CLOUD_SQL, DEFAULT
 from tests.servers.server import LOGINS, Server
+from tests.servers.test_adoption import OldDatabase
 
 ROLES = ("auth", "dead_letter", "import_object", "ingest", "mcp", "runtime")
 
