@@ -21,15 +21,7 @@ from mnemosyne.domain.principal import Scope
 from mnemosyne.errors import InvalidRequest, NotFound, Unauthorized
 from mnemosyne.service.api_keys import new_key
 from mnemosyne.service.authenticate import ApiKeyAuthenticator
-from tests.oauth_server import (
-    AuthServer,
-    Visit,
-    authorization_path,
-    claims_of,
-    exchange,
-    redirect_parameters,
-    refresh,
-)
+from tests.oauth_server import AuthServer, Visit, authorization_path, claims_of, exchange, redirect_parameters, refresh
 from tests.operations import LocalOperations
 from tests.shared_database import SharedDatabase
 
@@ -75,6 +67,9 @@ class Company:
     def is_let_in(self, tokens: dict[str, Any]) -> bool:
         return find_valid_grant(self.mcp, UUID(claims_of(tokens)["grant"])) is not None
 
+    def refresh(self, tokens: dict[str, Any]) -> Any:
+        return refresh(self.server.browser(), self.client, tokens["refresh_token"]).json().get("error")
+
 
 @pytest.fixture
 def company(shared_database: SharedDatabase, tmp_path: Path) -> Company:
@@ -89,8 +84,7 @@ def test_a_blocked_person_has_no_grant_and_no_log_in(company: Company, who: str)
     tokens = [company.tokens(EVE), company.tokens(EVE)]
     assert len(company.lockouts.add("person", blocked_name(who))) == 2
     assert not any(map(company.is_let_in, tokens))
-    answer = refresh(company.server.browser(), company.client, tokens[0]["refresh_token"])
-    assert answer.json()["error"] == "invalid_grant"
+    assert company.refresh(tokens[0]) == "invalid_grant"
     _, page = company.come_back(EVE)
     assert (page.status_code, "this account is blocked" in page.text) == (403, True)
     assert company.is_let_in(ada)
@@ -105,7 +99,6 @@ def test_a_blocked_person_has_no_grant_and_no_log_in(company: Company, who: str)
         {"email": None, "preferred_username": "eve@example.com"},
         {"email": "another@example.com", "upn": "eve@example.com"},
         {"sub": "another subject"},
-        {"email": "married@example.com"},
         {"email": None},
     ],
     ids=str,
@@ -138,26 +131,29 @@ def test_a_grant_stored_after_the_block_is_not_accepted(company: Company, owner:
     company.lockouts.add("person", "eve@example.com")
     owner.run("UPDATE oauth_grants SET revoked_at = NULL")
     assert not company.is_let_in(tokens)
-    assert refresh(company.server.browser(), company.client, tokens["refresh_token"]).status_code == 400
+    assert company.refresh(tokens) == "invalid_grant"
 
 
 def test_an_unblocked_person_logs_in_again_and_is_asked_for_consent_again(company: Company) -> None:
     tokens = company.tokens(EVE)
     company.lockouts.add("person", "eve@example.com")
-    assert company.lockouts.undo("person", "eve@example.com")
-    assert not company.lockouts.undo("person", "eve@example.com")
+    system = LocalOperations(company)
+    system.run(UndoLockOut(kind="person", who="eve@example.com"))
+    with pytest.raises(NotFound, match="mnemosyne lockouts list"):
+        system.run(UndoLockOut(kind="person", who="eve@example.com"))
     assert not company.is_let_in(tokens)
     assert company.is_let_in(company.tokens(EVE))
 
 
 def test_blocking_a_person_twice_makes_one_block(company: Company) -> None:
     company.tokens(EVE)
-    assert [len(company.lockouts.add("person", "eve@example.com")) for _ in range(2)] == [1, 0]
-    (listed,) = company.lockouts.every()
-    assert (listed["who"], listed["subjects"]) == ("eve@example.com", ["1077"])
+    system = LocalOperations(company)
+    assert [len(system.run(LockOut(kind="person", who="Eve@example.com"))["revoked"]) for _ in range(2)] == [1, 0]
+    (listed,) = system.run(ListLockouts())["lockouts"]
+    assert (listed["kind"], listed["who"], listed["subjects"]) == ("person", "eve@example.com", ["1077"])
 
 
-@pytest.mark.parametrize("who", ["stranger@example.com", "a subject of nobody", "eve@example.comm", "077"])
+@pytest.mark.parametrize("who", ["eve@example.comm", "077"])
 def test_a_block_of_another_person_has_no_effect(company: Company, who: str) -> None:
     tokens = company.tokens(EVE)
     assert company.lockouts.add("person", blocked_name(who)) == []
@@ -172,40 +168,23 @@ def test_the_argument_who_must_be_a_person(action: str, who: Any) -> None:
         read_operation(action, {"kind": "person", "who": who})
 
 
-def test_operations_on_a_deployment_block_list_and_unblock_people(company: Company) -> None:
+def test_a_locked_out_client_has_no_grant_no_token_and_no_log_in_until_the_lockout_ends(company: Company) -> None:
     tokens = company.tokens(EVE)
-    system = LocalOperations(company)
-    assert len(system.run(LockOut(kind="person", who="Eve@example.com"))["revoked"]) == 1
-    assert not company.is_let_in(tokens)
-    listed = system.run(ListLockouts())["lockouts"]
-    assert [(lockout["kind"], lockout["who"]) for lockout in listed] == [("person", "eve@example.com")]
-    system.run(UndoLockOut(kind="person", who="eve@example.com"))
-    with pytest.raises(NotFound, match="mnemosyne lockouts list"):
-        system.run(UndoLockOut(kind="person", who="eve@example.com"))
-
-
-def test_a_locked_out_client_has_no_grant_no_token_and_no_log_in(company: Company) -> None:
-    tokens = company.tokens(EVE)
+    client = company.client
     another = company.server.register(client_name="Another")
     system = LocalOperations(company)
     assert len(system.run(LockOut(kind="client", who=company.client))["revoked"]) == 1
     assert not company.is_let_in(tokens)
-    answer = refresh(company.server.browser(), company.client, tokens["refresh_token"])
-    assert answer.json()["error"] == "invalid_grant"
+    assert company.refresh(tokens) == "invalid_grant"
     page = Visit(company.server).browser.get(authorization_path(company.client))
     assert page.status_code == 403
     assert "this application is blocked" in page.text
     company.client = another
     assert company.is_let_in(company.tokens(EVE))
-
-
-def test_after_a_client_s_lockout_ends_people_can_log_in_with_it(company: Company) -> None:
-    system = LocalOperations(company)
-    client = company.client
-    system.run(LockOut(kind="client", who=client))
     assert [row["who"] for row in system.run(ListLockouts())["lockouts"]] == [client]
     system.run(UndoLockOut(kind="client", who=client))
     assert system.run(ListLockouts())["lockouts"] == []
+    company.client = client
     assert company.is_let_in(company.tokens(EVE))
 
 

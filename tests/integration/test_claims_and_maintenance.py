@@ -1,7 +1,9 @@
 """Claims and maintenance do not wait for each other, because no transaction is open while texts are embedded."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+import itertools
+from contextlib import nullcontext
+from functools import partial
+from types import SimpleNamespace
 
 import pytest
 
@@ -100,22 +102,19 @@ def test_the_contents_of_a_claim_whose_session_ended_can_be_claimed_by_others(
 
 
 class _BusyMove(Reembedding):
-    """A move to another embedding space while memories are stored.
-
-    In each of its first rounds, as many new memories are stored as the round embeds.
-    """
+    """A move during which, in its first rounds, as many new memories are stored as each round embeds."""
 
     def __init__(self, owner: Connection, store: MemoryStore, rounds: int) -> None:
         super().__init__(owner, _OtherEmbedder(), OTHER)
-        self._store = store
-        self._rounds = rounds
-        self._stored = 0
+        self._store, self._rounds, self._contents = store, rounds, (f"memory {number}" for number in itertools.count())
+
+    def store_more(self, count: int) -> None:
+        _store(self._store, *map(request, itertools.islice(self._contents, count)))
 
     def fill(self, limit: int) -> int:
         filled = super().fill(limit)
         if self._rounds > 0:
-            _store_more(self._store, self._stored, filled)
-            self._stored += filled
+            self.store_more(filled)
         return filled
 
     def index(self) -> None:
@@ -123,31 +122,15 @@ class _BusyMove(Reembedding):
         self._rounds -= 1
 
 
-def _store_more(store: MemoryStore, start: int, count: int) -> None:
-    _store(store, *(request(f"memory {n}") for n in range(start, start + count)))
-
-
-class _Moving:
-    """An operator for whom a move to another embedding space is in progress."""
-
-    def __init__(self, move: Reembedding) -> None:
-        self._move = move
-
-    def space_of(self, model: str, dimension: int) -> EmbeddingSpace:
-        return EmbeddingSpace("fake", model, dimension)
-
-    @contextmanager
-    def move_to(self, target: EmbeddingSpace) -> Iterator[Reembedding]:
-        yield self._move
-
-
-@pytest.mark.parametrize(("rounds", "moves"), [(0, True), (USELESS_ROUNDS - 1, True), (USELESS_ROUNDS + 1, False)])
+@pytest.mark.parametrize(("rounds", "moves"), [(USELESS_ROUNDS - 1, True), (USELESS_ROUNDS + 1, False)])
 def test_a_move_ends_although_memories_are_stored_as_fast_as_they_are_moved(
     owner: Connection, store: MemoryStore, rounds: int, moves: bool
 ) -> None:
-    _store_more(store, 10_000, STRAGGLERS + 10)
     move = _BusyMove(owner, store, rounds)
+    move.store_more(STRAGGLERS + 10)
     move.begin()
+    operator = SimpleNamespace(space_of=partial(EmbeddingSpace, "fake"), move_to=lambda target: nullcontext(move))
+    target = {"model": OTHER.model, "dimension": OTHER.dimension}
     with nullcontext() if moves else pytest.raises(Unavailable, match="as fast as old ones are embedded"):
-        _embed_and_switch(LocalOperations(_Moving(move)), {"model": OTHER.model, "dimension": 128}, move.missing(), 40)
+        _embed_and_switch(LocalOperations(operator), target, move.missing(), 40)
     assert (read_embedding_space(owner).model == OTHER.model) is moves

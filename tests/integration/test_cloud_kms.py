@@ -125,7 +125,6 @@ def test_a_signature_damaged_in_transit_is_refused(kms: KmsServer, keys: CloudKm
         (403, "PERMISSION_DENIED", Misconfigured, f"the key {KEY} cannot be used"),
         (404, "NOT_FOUND", Misconfigured, f"the key {KEY} cannot be used"),
         (429, "RESOURCE_EXHAUSTED", Unavailable, "Cloud KMS does not respond correctly"),
-        (503, "UNAVAILABLE", Unavailable, "Cloud KMS does not respond correctly"),
         (500, "INTERNAL", Unavailable, "Cloud KMS does not respond correctly"),
         (401, "UNAUTHENTICATED", Unavailable, "Cloud KMS does not respond correctly"),
     ],
@@ -143,7 +142,6 @@ def _break_off() -> tuple[int, Any]:
 
 
 FAULTS: dict[str, Callable[[], tuple[int, Any]]] = {
-    "500": lambda: (500, {"error": {"message": "no", "status": "INTERNAL"}}),
     "broken off": _break_off,
     "cut": lambda: (200, Reply(b'{"name": "a name"}', cut=True)),
     "not gzip": lambda: (503, Reply(b"{}", {"Content-Encoding": "gzip"})),

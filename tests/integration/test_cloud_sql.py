@@ -9,7 +9,8 @@ import ssl
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -52,12 +53,6 @@ def metadata() -> Iterator[CountingMetadataServer]:
         yield server
 
 
-@pytest.fixture
-def tokens(metadata: CountingMetadataServer) -> list[str]:
-    """List with one entry for each token that the metadata server has issued."""
-    return metadata.tokens
-
-
 @pytest.fixture(scope="module")
 def _instance(cluster: postgres.EmbeddedPostgres, metadata: CountingMetadataServer) -> Iterator[CloudSqlInstance]:
     owner = connection_factory(cluster.url(postgres.OWNER, postgres.OWNER))()
@@ -87,8 +82,6 @@ def instance(_instance: CloudSqlInstance, monkeypatch: pytest.MonkeyPatch) -> It
     After the test each Connector is closed, because it might otherwise refresh its certificates during later tests.
     """
     monkeypatch.setattr(cloud_sql, "PAUSE_SECONDS", 0.02)
-    _instance.fault = None
-    _instance.mute = False
     _instance.refusals.clear()
     _instance.log_ins = 0
     _instance.refuse_certificates_before = None
@@ -108,40 +101,35 @@ def _opener(api: CloudSqlInstance, **changed: Any) -> CloudSql:
     return OPENED[-1]
 
 
+def _query(connect: CloudSql) -> None:
+    """Open a connection and use it."""
+    with closing(connect()) as connection:
+        assert connection.run("SELECT current_user") == [[ROLE]]
+
+
 def test_a_session_logs_in_as_the_service_account_and_has_all_settings(instance: CloudSqlInstance) -> None:
-    connection = _opener(instance)()
-    assert connection.run("SELECT current_user") == [[ROLE]]
-    assert connection.run("SELECT current_setting('statement_timeout'), current_setting('hnsw.ef_search')") == [
-        ["30s", "200"]
-    ]
-    assert connection._driver._usock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
-    assert connection._driver._usock.gettimeout() == 45.0
-    connection.close()
+    settings = "SELECT current_user, current_setting('statement_timeout'), current_setting('hnsw.ef_search')"
+    with closing(_opener(instance)()) as connection:
+        assert connection.run(settings) == [[ROLE, "30s", "200"]]
+        assert connection._driver._usock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        assert connection._driver._usock.gettimeout() == 45.0
 
 
-def test_the_second_session_makes_no_call_of_the_admin_api(instance: CloudSqlInstance) -> None:
-    connect = _opener(instance)
-    connect().close()
-    call_count = len(instance.calls)
-    assert call_count == 2
-    connect().close()
-    assert len(instance.calls) == call_count
-
-
-def test_the_driver_does_not_ask_for_tls_inside_the_connector_s_tls(
+def test_the_second_session_makes_no_call_of_the_admin_api_and_loads_no_certificates_of_public_authorities(
     instance: CloudSqlInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connect = _opener(instance)
-    connect().close()
+    _query(connect)
+    assert len(instance.calls) == 2
     monkeypatch.setattr(ssl, "create_default_context", None)
-    connect().close()
+    _query(connect)
+    assert len(instance.calls) == 2
 
 
 def test_large_statements_and_answers_are_transferred(instance: CloudSqlInstance) -> None:
-    connection = _opener(instance)()
     text = "x" * 3_000_000
-    assert connection.run("SELECT CAST(:text AS text)", text=text) == [[text]]
-    connection.close()
+    with closing(_opener(instance)()) as connection:
+        assert connection.run("SELECT CAST(:text AS text)", text=text) == [[text]]
 
 
 def test_when_all_backends_are_killed_the_next_checkout_works(
@@ -151,9 +139,8 @@ def test_when_all_backends_are_killed_the_next_checkout_works(
     with pool.connection() as first_connection, pool.connection() as second_connection:
         first_connection.run("SELECT 1")
         second_connection.run("SELECT 1")
-    owner = connection_factory(cluster.url(postgres.OWNER))()
-    owner.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = :role", role=ROLE)
-    owner.close()
+    with closing(connection_factory(cluster.url(postgres.OWNER))()) as owner:
+        owner.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = :role", role=ROLE)
     killed = time.monotonic()
     wait_until(lambda: time.monotonic() > killed + TRUSTED_SECONDS, "idle connections are asked before they are used")
     for _ in range(10):
@@ -167,17 +154,8 @@ def test_a_certificate_that_the_server_refuses_is_renewed(instance: CloudSqlInst
     connect().close()
     threading.Event().wait(1.1)  # certificates are dated to the second
     instance.refuse_certificates_before = datetime.now(UTC).replace(microsecond=0)
-    connection = connect()
-    assert connection.run("SELECT 1") == [[1]]
+    _query(connect)
     assert len(instance.calls) == 4
-    connection.close()
-
-
-def test_an_admin_api_that_answers_503_twice_is_called_again(instance: CloudSqlInstance) -> None:
-    instance.fault = lambda api, path: (503, {"error": {"message": "again"}}) if len(api.calls) <= 2 else None
-    connection = _opener(instance)()
-    assert connection.run("SELECT 1") == [[1]]
-    connection.close()
 
 
 @pytest.mark.parametrize(
@@ -199,40 +177,33 @@ def test_an_error_that_no_retry_can_fix_is_reported_as_misconfiguration(
 
 REFUSALS = [
     ("28000", f'Cloud SQL IAM service account authentication failed for user "{ROLE}"'),
-    (
-        "28000",
-        f'pg_hba.conf rejects connection for host "10.8.0.3", user "{ROLE}", database "{DATABASE}", no encryption',
-    ),
-    ("28000", f'role "{ROLE}" is not permitted to log in'),
     ("28P01", f'password authentication failed for user "{ROLE}"'),
     ("3D000", f'database "{DATABASE}" does not exist'),
     ("42501", f'permission denied for database "{DATABASE}"'),
 ]
-ANSWERS = [
-    (400, "Invalid request: instance is not running."),
-    (401, "Request had invalid authentication credentials."),
-    (403, "boss::NOT_AUTHORIZED: Not authorized to access resource."),
-    (404, "The Cloud SQL instance does not exist."),
-]
+ANSWERS = {
+    400: "Invalid request: instance is not running.",
+    401: "Request had invalid authentication credentials.",
+    403: "boss::NOT_AUTHORIZED: Not authorized to access resource.",
+    404: "The Cloud SQL instance does not exist.",
+}
 
 
-@pytest.mark.parametrize("refusal", REFUSALS, ids=[f"{state} {message[:20]}" for state, message in REFUSALS])
+@pytest.mark.parametrize("refusal", REFUSALS, ids=[state for state, _ in REFUSALS])
 def test_a_log_in_that_is_refused_once_succeeds_with_a_new_token_and_certificate(
-    instance: CloudSqlInstance, tokens: list[str], refusal: tuple[str, str]
+    instance: CloudSqlInstance, metadata: CountingMetadataServer, refusal: tuple[str, str]
 ) -> None:
     connect = _opener(instance)
     connect().close()
-    calls, issued = len(instance.calls), len(tokens)
+    calls, issued = len(instance.calls), len(metadata.tokens)
     instance.refusals.append(refusal)
-    connection = connect()
-    assert connection.run("SELECT current_user") == [[ROLE]]
+    _query(connect)
     assert instance.log_ins == 3
     assert sorted(instance.calls[calls:]) == sorted(instance.calls[:calls])
-    assert len(tokens) == issued + 2, "one for the Admin API, one for the log-in"
-    connection.close()
+    assert len(metadata.tokens) == issued + 2, "one for the Admin API, one for the log-in"
 
 
-@pytest.mark.parametrize("refusal", REFUSALS, ids=[f"{state} {message[:20]}" for state, message in REFUSALS])
+@pytest.mark.parametrize("refusal", REFUSALS, ids=[state for state, _ in REFUSALS])
 def test_a_log_in_refused_twice_is_a_misconfiguration_with_the_server_s_message(
     instance: CloudSqlInstance, refusal: tuple[str, str]
 ) -> None:
@@ -244,22 +215,19 @@ def test_a_log_in_refused_twice_is_a_misconfiguration_with_the_server_s_message(
     assert instance.log_ins == 2
 
 
-@pytest.mark.parametrize("answer", ANSWERS, ids=[str(status) for status, _ in ANSWERS])
-def test_an_admin_api_that_refuses_once_is_called_again(instance: CloudSqlInstance, answer: tuple[int, str]) -> None:
-    status, message = answer
-    instance.fault = lambda api, path: (status, {"error": {"message": message}}) if len(api.calls) <= 2 else None
-    connection = _opener(instance)()
-    assert connection.run("SELECT 1") == [[1]]
-    connection.close()
+@pytest.mark.parametrize("status", [403, 503])
+def test_an_admin_api_that_fails_once_is_called_again(instance: CloudSqlInstance, status: int) -> None:
+    instance.fault = lambda api, path: (status, {"error": {"message": "again"}}) if len(api.calls) <= 2 else None
+    _query(_opener(instance))
 
 
-@pytest.mark.parametrize("answer", ANSWERS, ids=[str(status) for status, _ in ANSWERS])
+@pytest.mark.parametrize("status", ANSWERS)
 def test_two_refusals_of_the_admin_api_are_a_misconfiguration_with_its_message(
-    instance: CloudSqlInstance, answer: tuple[int, str]
+    instance: CloudSqlInstance, status: int
 ) -> None:
-    status, message = answer
-    instance.fault = lambda api, path: (status, {"error": {"message": message}})
-    with pytest.raises(Misconfigured, match="roles/cloudsql.client.*" + re.escape(f"(answered {status}: {message})")):
+    instance.fault = lambda api, path: (status, {"error": {"message": ANSWERS[status]}})
+    answer = re.escape(f"(answered {status}: {ANSWERS[status]})")
+    with pytest.raises(Misconfigured, match=f"roles/cloudsql.client.*{answer}"):
         _opener(instance)()
 
 
@@ -268,7 +236,7 @@ def test_no_error_logs_an_access_token(instance: CloudSqlInstance) -> None:
     stream, before = io.StringIO(), logging.root.handlers[:]
     configure_logging("DEBUG", stream)
     instance.fault = lambda api, path: (401, {"error": {"message": "no"}})
-    for _ in range(5):
+    for _ in range(2):
         connect = _opener(instance)
         with pytest.raises(Misconfigured):
             connect()
@@ -300,50 +268,29 @@ def test_a_refused_log_in_leaves_other_connections_open(instance: CloudSqlInstan
     other.close()
 
 
-def _hang(instance: CloudSqlInstance, where: str) -> Callable[[], None]:
-    """Make the TLS handshake or the Admin API hang. Return a function that ends this."""
-
+@pytest.mark.slow
+@pytest.mark.parametrize("where", ["handshake", "admin api"])
+def test_a_hang_ends_at_a_deadline_and_further_sessions_open(
+    instance: CloudSqlInstance, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
     def hang(api: CloudSqlInstance, path: str) -> None:
         api.released.wait(30)
 
-    if where == "handshake":
-        instance.mute = True
-    else:
-        instance.fault = hang
-
-    def let_go() -> None:
-        instance.mute = False
-        instance.fault = None
-
-    return let_go
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("where", ["handshake", "admin api"])
-def test_a_hang_ends_at_a_deadline_and_fifty_further_sessions_open(
-    instance: CloudSqlInstance, monkeypatch: pytest.MonkeyPatch, where: str
-) -> None:
     monkeypatch.setattr(cloud_sql, "FIRST_CONNECTION_SECONDS", 0.0)
     monkeypatch.setattr(cloud_sql, "CONNECT_TIMEOUT_SECONDS", 1.5)
     monkeypatch.setattr(cloud_sql, "STALL_SECONDS", 0.5)
-    pool = Pool(_opener(instance), 2)
-    let_go = _hang(instance, where)
-    with (
-        pytest.raises(Unavailable, match=r"the database (gave no connection within|cannot be reached)"),
-        pool.connection(),
-    ):
-        pass
-    let_go()
+    instance.mute, instance.fault = where == "handshake", hang if where == "admin api" else None
+    connect = _opener(instance)
+    with pytest.raises(Unavailable, match=r"the database (gave no connection within|cannot be reached)"):
+        connect()
+    instance.mute, instance.fault = False, None
     # Use longer timeouts from here on. The short ones above make the test fast, but they are too short for a connection
     # on a machine with a high load.
     monkeypatch.setattr(cloud_sql, "CONNECT_TIMEOUT_SECONDS", 10.0)
     monkeypatch.setattr(cloud_sql, "STALL_SECONDS", 5.0)
     socket.setdefaulttimeout(5.0)
-    for _ in range(50):
-        with pool.connection() as connection:
-            connection.broken = True  # so that each checkout opens a new one
-            assert connection.run("SELECT 1") == [[1]]
-    pool.close()
+    for _ in range(5):
+        _query(connect)
 
 
 def test_the_first_connection_of_an_instance_may_take_up_to_a_minute(
@@ -359,10 +306,8 @@ def test_the_first_connection_of_an_instance_may_take_up_to_a_minute(
         instance.mute = len(refused) < 5
 
     monkeypatch.setattr(cloud_sql.log, "warning", count)
-    connection = _opener(instance)()
-    assert connection.run("SELECT 1") == [[1]]
+    _query(_opener(instance))
     assert refused[:5] == ["database_unreachable"] * 5
-    connection.close()
 
 
 def test_after_the_first_connection_a_lost_one_fails_without_the_long_wait(
@@ -376,11 +321,11 @@ def test_after_the_first_connection_a_lost_one_fails_without_the_long_wait(
         connect()
 
 
-def test_a_query_that_hangs_times_out_and_fifty_further_queries_run(instance: CloudSqlInstance) -> None:
+def test_a_query_that_hangs_times_out_and_further_queries_run(instance: CloudSqlInstance) -> None:
     pool = Pool(_opener(instance, socket_timeout=0.5), 2)
     with pytest.raises(Unavailable, match="the connection was lost"), pool.connection() as connection:
         connection.run("SELECT pg_sleep(20)")
-    for _ in range(50):
+    for _ in range(5):
         with pool.connection() as connection:
             assert connection.run("SELECT 1") == [[1]]
     pool.close()

@@ -33,6 +33,20 @@ INGEST = {
 }
 
 
+def _run(program: str, **environment: str) -> str:
+    """Run a program in the folder of the functions, and return its output."""
+    completed = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=FUNCTIONS,
+        env={"PATH": "/usr/bin:/bin", **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert completed.returncode == 0, completed.stderr
+    return completed.stdout
+
+
 def test_listing_tools_and_accepting_a_memory_import_neither_embedder_nor_database(tmp_path: Path) -> None:
     heavy = [
         "mcp.client",
@@ -45,41 +59,27 @@ def test_listing_tools_and_accepting_a_memory_import_neither_embedder_nor_databa
     ]
     # After INGEST, the database driver pg8000 may be loaded, because the audit trail is written in the background.
     calls = [(LIST, 200, [*heavy, "pg8000"]), (INGEST, 200, heavy)]
-    environment = {
+    settings = {
         "MNEMOSYNE_INSTANCE_CONNECTION_NAME": "p:r:i",
         "MNEMOSYNE_DB_NAME": "d",
         "MNEMOSYNE_DB_USER": "u",
         "MNEMOSYNE_TOPIC": f"file://{tmp_path}/queue.db",
         "MNEMOSYNE_EMBEDDER": "gemini",
         "MNEMOSYNE_AUTH_MODE": "none",
-        "PATH": "/usr/bin:/bin",
     }
-    completed = subprocess.run(
-        [sys.executable, "-c", PROGRAM.format(calls=calls)],
-        cwd=FUNCTIONS,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert completed.stdout.split() == ["[]", "[]"], (completed.stdout, completed.stderr)
+    assert _run(PROGRAM.format(calls=calls), **settings) == "[]\n[]\n"
 
 
 def test_mcp_with_oauth_does_not_import_the_authorization_server() -> None:
     heavy = ["authlib", "joserfc", "google.cloud.kms", "mnemosyne.oauth", "mnemosyne.http.auth"]
-    environment = {
+    settings = {
         "MNEMOSYNE_DATABASE_URL": "postgresql://u@127.0.0.1:9/d",
         "MNEMOSYNE_TOPIC": "projects/p/topics/t",
         "MNEMOSYNE_AUTH_MODE": "oauth",
         "MNEMOSYNE_OAUTH_ISSUER": "https://auth.example",
         "MNEMOSYNE_OAUTH_RESOURCES": "https://memory.example/mcp",
-        "PATH": "/usr/bin:/bin",
     }
-    completed = subprocess.run(
-        [sys.executable, "-c", PROGRAM.format(calls=[(LIST, 401, heavy)])],
-        cwd=FUNCTIONS, env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert completed.stdout.strip() == "[]", (completed.stdout, completed.stderr)
+    assert _run(PROGRAM.format(calls=[(LIST, 401, heavy)]), **settings) == "[]\n"
 
 
 def test_importing_main_imports_no_adapter_and_looks_for_no_plugins_of_pydantic(tmp_path: Path) -> None:
@@ -95,8 +95,7 @@ sys.path.insert(0, {str(tmp_path)!r})
 import main
 print([name for name in {[*heavy.split(), "plugin"]!r} if name in sys.modules])
 """
-    printed = subprocess.run([sys.executable, "-c", code], cwd=FUNCTIONS, capture_output=True, text=True, check=True)
-    assert printed.stdout.strip() == "[]"
+    assert _run(code) == "[]\n"
 
 
 DEFERRED = """
@@ -132,5 +131,4 @@ def test_the_initialiser_of_a_deferred_package_runs_when_one_of_its_names_is_use
         file.parent.mkdir(exist_ok=True)
         file.write_text(text)
     program = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n" + DEFERRED.format(use=use)
-    completed = subprocess.run([sys.executable, "-c", program], cwd=FUNCTIONS, capture_output=True, text=True)
-    assert completed.stdout.strip() == imported, completed.stderr
+    assert _run(program).strip() == imported

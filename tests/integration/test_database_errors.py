@@ -10,12 +10,12 @@ from mnemosyne.domain.memory import IngestState
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.principal import LOCAL
 from mnemosyne.errors import Broken, InvalidRequest, Misconfigured, MnemosyneError, StatementTimeout, Unavailable
-from mnemosyne.mcp.dispatch import call
-from mnemosyne.mcp.tools import TOOLS
 from mnemosyne.service.deliveries import give_up, store
 from tests.database_errors import FAULTS
 from tests.fakes import FakeServices, request
+from tests.memories import status_of
 from tests.pushes import function_client, push
+from tests.tools import error_of
 
 pytestmark = pytest.mark.own_database
 
@@ -54,11 +54,9 @@ def test_a_fault_of_the_database_is_reported_with_its_fix_and_loses_no_memory(
     owner.run_file(end.format(database=database))
     pool.close()
     assert push(functions[1], *message) == 204
-    assert (
-        services.memories_of(LOCAL.namespace).statuses([ingest_request.request_id])[ingest_request.request_id].state
-        is IngestState.STORED
-    )
-    assert list(services.memories_of(LOCAL.namespace).dead_letters(10)) == []
+    memories = services.memories_of(LOCAL.namespace)
+    assert status_of(memories, ingest_request.request_id).state is IngestState.STORED
+    assert list(memories.dead_letters(10)) == []
 
 
 LONG = " ".join(f"word{number}" for number in range(100))
@@ -74,28 +72,22 @@ CREATE TRIGGER time_out AFTER {event} ON {table} FOR EACH STATEMENT EXECUTE FUNC
     [
         ("INSERT", "memories", ["a memory"]),
         ("INSERT", "memories", ["one", "of", "several"]),
-        ("INSERT", "memory_chunks", [LONG]),
         ("INSERT", "memory_chunks", ["short", LONG]),
         ("INSERT", "ingest_requests", ["a memory"]),
         ("INSERT OR UPDATE", "namespace_usage", ["a memory", "another"]),
     ],
 )
 def test_a_database_too_slow_for_every_memory_causes_no_dead_letters(
-    services: FakeServices,
-    functions: list[TestClient],
-    owner: Connection,
-    event: str,
-    table: str,
-    contents: list[str],
+    services: FakeServices, functions: list[TestClient], owner: Connection, event: str, table: str, contents: list[str]
 ) -> None:
-    requests = [request(content) for content in contents]
+    requests, memories = [request(content) for content in contents], services.memories_of(LOCAL.namespace)
     message = encode(LOCAL.namespace, requests, "")
     owner.run_file(TIMES_OUT.format(event=event, table=table))
     assert [push(client, *message) for client in functions * 3] == [503] * 6
-    assert list(services.memories_of(LOCAL.namespace).dead_letters(10)) == []
+    assert list(memories.dead_letters(10)) == []
     owner.run_file(f"DROP TRIGGER time_out ON {table}")
     assert push(functions[1], *message) == 204
-    statuses = services.memories_of(LOCAL.namespace).statuses([request.request_id for request in requests])
+    statuses = memories.statuses([request.request_id for request in requests])
     assert {status.state for status in statuses.values()} == {IngestState.STORED}
 
 
@@ -103,10 +95,7 @@ def test_a_tool_says_that_the_operator_must_act_and_does_not_ask_to_be_called_ag
     services: FakeServices, pool: Pool, owner: Connection
 ) -> None:
     owner.script("REVOKE EXECUTE ON FUNCTION reported_outcome FROM mnemosyne_runtime")
-    (tool,) = [listed_tool for listed_tool in TOOLS if listed_tool.name == "ingest_status"]
-    result = call(tool, {"request_id": str(request("a").request_id)}, LOCAL, services)
-    text = result.content[0].text  # type: ignore[union-attr]
-    assert result.is_error
+    text = error_of(services, "ingest_status", request_id=str(request("a").request_id))
     assert "unavailable until the server's operator acts" in text
     assert "this function lacks a right in the database" in text
     assert "reported_outcome" not in text
@@ -117,7 +106,6 @@ def test_a_tool_says_that_the_operator_must_act_and_does_not_ask_to_be_called_ag
     [
         ("08006", Unavailable),
         ("57014", StatementTimeout),
-        ("53400", Broken),
         ("58030", Broken),
         ("42883", Misconfigured),
         ("22003", InvalidRequest),

@@ -33,10 +33,9 @@ class Deployment:
         self._topic = f"file://{directory}/queue.db"
         self.user = postgres.RUNTIME_USER
 
-    def as_owner(self, statement: Any) -> None:
-        owner = connection_factory(self._cluster.url(postgres.OWNER, self._name))()
-        owner.run_file(statement)
-        owner.close()
+    def as_owner(self, statement: str) -> None:
+        with closing(connection_factory(self._cluster.url(postgres.OWNER, self._name))()) as owner:
+            owner.run_file(statement)
 
     def migrate(self, files: list[migrations.SchemaFile]) -> None:
         with closing(connection_factory(self._cluster.url(postgres.OWNER, self._name))()) as owner:
@@ -72,23 +71,6 @@ def test_a_function_without_a_fault_gets_200(deployed: Callable[..., Deployment]
     assert status == 200, checks
 
 
-def test_a_database_of_another_program_gets_503(
-    cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str], tmp_path: Path
-) -> None:
-    status, checks = Deployment(cluster, new_database(empty=True), tmp_path).health()
-    assert status == 503
-    assert "mnemosyne migrate" in checks["schema"]["remedy"]
-
-
-def test_a_pending_migration_gets_503(
-    cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str], tmp_path: Path
-) -> None:
-    deployment = Deployment(cluster, new_database(), tmp_path)
-    deployment.as_owner("DELETE FROM schema_repeatables WHERE name = (SELECT min(name) FROM schema_repeatables)")
-    status, checks = deployment.health()
-    assert (status, checks["schema"]["ok"]) == (503, False)
-
-
 def test_a_function_gets_200_when_a_later_version_has_replaced_sql_functions(
     deployed: Callable[..., Deployment],
 ) -> None:
@@ -106,68 +88,59 @@ def test_a_function_gets_200_when_a_later_version_has_replaced_sql_functions(
     assert deployment.health()[0] == 200
 
 
-def test_a_function_gets_503_when_a_backup_has_brought_back_earlier_sql_functions(
-    deployed: Callable[..., Deployment],
-) -> None:
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM schema_repeatables WHERE name = (SELECT min(name) FROM schema_repeatables)",
+        "UPDATE schema_repeatables SET checksum = 'earlier', earlier_checksums = '{}'",
+    ],
+    ids=["a pending migration", "a backup with earlier SQL functions"],
+)
+def test_a_function_gets_503_until_the_schema_is_complete(deployed: Callable[..., Deployment], statement: str) -> None:
     deployment = deployed()
-    deployment.as_owner("UPDATE schema_repeatables SET checksum = 'earlier', earlier_checksums = '{}'")
+    deployment.as_owner(statement)
     status, checks = deployment.health()
     deployment.migrate(migrations.schema_files())
     assert (status, checks["schema"]["ok"]) == (503, False)
+    assert "mnemosyne migrate" in checks["schema"]["remedy"]
     assert deployment.health()[0] == 200
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [{"MNEMOSYNE_EMBEDDING_MODEL": "gemini-embedding-001"}, {"MNEMOSYNE_EMBEDDING_DIMENSION": "1536"}],
-    ids=["model", "dimension"],
-)
-def test_settings_with_another_model_or_dimension_than_the_memories_get_503(
-    deployed: Callable[..., Deployment], settings: dict[str, str]
-) -> None:
-    status, checks = deployed(GEMINI).health(MNEMOSYNE_EMBEDDER="gemini", **settings)
-    assert (status, checks["embedding space"]["ok"]) == (503, False)
-    assert "mnemosyne reembed" in checks["embedding space"]["remedy"]
-
-
-def test_a_model_with_vectors_of_another_dimension_gets_503(
-    deployed: Callable[..., Deployment], gemini: GeminiServer
+@pytest.mark.parametrize("dimension", [768, 1536])
+def test_a_dimension_that_the_memories_or_the_model_do_not_have_gets_503(
+    deployed: Callable[..., Deployment], gemini: GeminiServer, dimension: int
 ) -> None:
     gemini.fault = lambda _: (200, {"embeddings": [{"values": [1.0] * 63}]})
-    status, checks = deployed(GEMINI).health(MNEMOSYNE_EMBEDDER="gemini")
-    assert (status, checks["embedder"]["ok"]) == (503, False)
+    settings = {"MNEMOSYNE_EMBEDDER": "gemini", "MNEMOSYNE_EMBEDDING_DIMENSION": str(dimension)}
+    status, checks = deployed(GEMINI).health(**settings)
+    failed = {name: check["remedy"] for name, check in checks.items() if not check["ok"]}
+    assert (status, {*failed}) == (503, {"embedder"} if dimension == 768 else {"embedder", "embedding space"})
+    assert all("mnemosyne reembed" in remedy for remedy in failed.values())
 
 
-def test_a_read_only_database_gets_503(deployed: Callable[..., Deployment]) -> None:
+ROLES = {
+    "reading": ("ALTER ROLE reading SET default_transaction_read_only = on", "postgresql", "the database is read-only"),
+    "bypassing": ("ALTER ROLE bypassing BYPASSRLS", "role", "bypassing is not bound by row-level security"),
+    postgres.OWNER: ("", "role", f"{postgres.OWNER} is not bound by row-level security"),
+}
+
+
+@pytest.mark.parametrize("user", ROLES)
+def test_a_function_whose_database_user_has_other_rights_gets_503(
+    deployed: Callable[..., Deployment], user: str
+) -> None:
+    statement, check, seen = ROLES[user]
     deployment = deployed()
-    deployment.user = "reading"
-    deployment.as_owner("CREATE ROLE reading LOGIN IN ROLE mnemosyne_runtime")
-    deployment.as_owner("ALTER ROLE reading SET default_transaction_read_only = on")
+    deployment.user = user
+    if statement:
+        deployment.as_owner(f"CREATE ROLE {user} LOGIN IN ROLE mnemosyne_runtime; {statement}")
     try:
         status, checks = deployment.health()
     finally:
-        deployment.as_owner("DROP ROLE reading")
-    assert (status, checks["postgresql"]["seen"]) == (503, "the database is read-only")
-    assert "default_transaction_read_only" in checks["postgresql"]["remedy"]
-
-
-def test_a_function_that_logs_in_as_the_owner_of_the_schema_gets_503(deployed: Callable[..., Deployment]) -> None:
-    deployment = deployed()
-    deployment.user = postgres.OWNER
-    status, checks = deployment.health()
-    assert (status, checks["role"]["ok"]) == (503, False)
-    assert "is not bound by row-level security" in checks["role"]["seen"]
-
-
-def test_a_function_whose_role_bypasses_row_level_security_gets_503(deployed: Callable[..., Deployment]) -> None:
-    deployment = deployed()
-    deployment.user = "bypassing"
-    deployment.as_owner("CREATE ROLE bypassing LOGIN BYPASSRLS IN ROLE mnemosyne_runtime")
-    try:
-        status, checks = deployment.health()
-    finally:
-        deployment.as_owner("DROP ROLE bypassing")
-    assert (status, checks["role"]["ok"]) == (503, False)
+        if statement:
+            deployment.as_owner(f"DROP ROLE {user}")
+    assert (status, checks[check]["seen"]) == (503, seen)
+    assert checks[check]["remedy"]
 
 
 @pytest.mark.parametrize("examine", [doctor.examine_dependencies, doctor.examine])

@@ -1,7 +1,6 @@
 """Delivery of the local queue: it is concurrent, and continues after faults of a message or of the file."""
 
 import sqlite3
-import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,8 +11,6 @@ import pytest
 
 from mnemosyne.adapters.queues.local import LocalQueue
 from mnemosyne.cli.local.delivery import CONCURRENCY, Delivery
-from mnemosyne.cli.local.functions import free_port
-from tests.dev import COMMAND
 from tests.fakes import request
 from tests.fakes_wire.http import JsonServer
 from tests.waiting import wait_until
@@ -121,12 +118,3 @@ def test_a_message_scheduled_before_the_clock_was_set_back_is_due(queue: LocalQu
     queue.postpone(1, due=1_000_000.0, error="")
     assert [message.message_id for message in queue.due(500_000.0, 10, horizon=30)] == [1]
     assert queue.due(999_980.0, 10, horizon=30) == []
-
-
-def test_dev_refuses_a_damaged_queue_file_and_names_it(tmp_path: Path) -> None:
-    (tmp_path / "queue.db").write_bytes(b"SQLite format 3\x00" + b"\xff" * 4096)
-    command = [str(COMMAND), "dev", "--data-dir", str(tmp_path), "--port", str(free_port())]
-    completed = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert completed.returncode == 1
-    assert f"the queue file {tmp_path / 'queue.db'} cannot be opened or written: it is damaged" in completed.stderr
-    assert "Traceback" not in completed.stderr

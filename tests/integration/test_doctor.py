@@ -1,7 +1,7 @@
 """`mnemosyne doctor` reports each fault with its fix."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,8 @@ from mnemosyne.cli.local import postgres
 from mnemosyne.cli.main import cli
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.errors import Unavailable
+
+OTHER_SPACE = EmbeddingSpace("gemini", "gemini-embedding-001", 768)
 
 
 @pytest.fixture
@@ -39,94 +41,108 @@ def test_a_system_without_a_fault_passes_all_checks(examine: Any) -> None:
     checks = examine()
     assert all(check["ok"] for check in checks.values()), checks
     assert set(checks) == {
-        "settings", "postgresql", "pgvector", "schema", "embedding space", "role", "languages", "topic", "embedder",
+        "settings",
+        "postgresql",
+        "pgvector",
+        "schema",
+        "embedding space",
+        "role",
+        "languages",
+        "topic",
+        "embedder",
         "authentication",
-    }  # fmt: skip
-
-
-def test_a_function_s_database_user_passes_all_checks(examine: Any) -> None:
-    assert examine(user="mcp")["role"]["ok"]
-
-
-def test_all_invalid_settings_are_named(examine: Any) -> None:
-    checks = examine(MNEMOSYNE_TOPIC="nowhere", MNEMOSYNE_DB_POOL_SIZE="0")
-    assert "MNEMOSYNE_TOPIC" in checks["settings"]["seen"]
-    assert "MNEMOSYNE_DB_POOL_SIZE" in checks["settings"]["seen"]
-
-
-def test_an_unreachable_database_is_reported(examine: Any) -> None:
-    checks = examine(MNEMOSYNE_DATABASE_URL="postgresql://u@127.0.0.1:9/d")
-    assert checks["database"]["seen"].startswith(
-        "the database cannot be reached (cannot connect to 127.0.0.1, port 9: "
-    )
-    assert checks["embedder"]["ok"]
-
-
-def test_a_missing_database_user_is_reported(examine: Any) -> None:
-    assert 'role "nobody" does not exist' in examine(user="nobody")["database"]["seen"]
+    }
 
 
 def test_an_empty_database_is_reported_with_the_command_to_migrate(
     examine: Any, new_database: Callable[..., str]
 ) -> None:
     checks = examine(name=new_database(empty=True))
-    assert "mnemosyne migrate" in checks["schema"]["remedy"]
-    assert "mnemosyne migrate" in checks["pgvector"]["remedy"]
+    assert all("mnemosyne migrate" in checks[name]["remedy"] for name in ("schema", "pgvector"))
 
 
-def test_an_embedding_space_that_differs_from_the_settings_is_reported(examine: Any) -> None:
-    checks = examine(space=EmbeddingSpace("gemini", "gemini-embedding-001", 768), MNEMOSYNE_EMBEDDER="offline")[
-        "embedding space"
-    ]
-    assert "embeddings of gemini-embedding-001 at dimension 768" in checks["seen"]
-    assert "mnemosyne reembed" in checks["remedy"]
+INVALID = {"MNEMOSYNE_TOPIC": "nowhere", "MNEMOSYNE_DB_POOL_SIZE": "0"}
+IDENTITY = {
+    "MNEMOSYNE_AUTH_MODE": "oidc",
+    "MNEMOSYNE_OIDC_ISSUER": "http://127.0.0.1:9/x",
+    "MNEMOSYNE_OIDC_AUDIENCE": "us",
+}
+# Arguments of `examine`, the check that fails, and parts of what it has seen and of its remedy.
+FAULTS: Mapping[str, tuple[dict[str, Any], str, str, str]] = {
+    "a setting": (INVALID, "settings", "MNEMOSYNE_TOPIC", ""),
+    "another setting": (INVALID, "settings", "MNEMOSYNE_DB_POOL_SIZE", ""),
+    "an unreachable database": (
+        {"MNEMOSYNE_DATABASE_URL": "postgresql://u@127.0.0.1:9/d"},
+        "database",
+        "the database cannot be reached (cannot connect to 127.0.0.1, port 9: ",
+        "docs/runbook.md",
+    ),
+    "a missing database user": ({"user": "nobody"}, "database", 'role "nobody" does not exist', ""),
+    "another embedding space": (
+        {"space": OTHER_SPACE, "MNEMOSYNE_EMBEDDER": "offline"},
+        "embedding space",
+        "embeddings of gemini-embedding-001 at dimension 768",
+        "mnemosyne reembed",
+    ),
+    "a queue that cannot be written": ({"MNEMOSYNE_TOPIC": "file:///nowhere/queue.db"}, "topic", "", ""),
+    "an identity provider": (IDENTITY, "authentication", "does not respond", "MNEMOSYNE_OIDC_ISSUER"),
+    "an embedder without a key": (
+        {"space": OTHER_SPACE, "MNEMOSYNE_EMBEDDER": "gemini"},
+        "embedder",
+        "",
+        "set GEMINI_API_KEY",
+    ),
+    "a missing user of a function": (
+        {"user": postgres.OWNER, "MNEMOSYNE_RUNTIME_USERS": "mcp=mcp,ingest=nobody"},
+        "role",
+        "nobody does not exist",
+        "",
+    ),
+    "the owner as a function's user": (
+        {"user": postgres.OWNER, "MNEMOSYNE_RUNTIME_USERS": f"mcp=mcp,ingest={postgres.OWNER}"},
+        "role",
+        f"{postgres.OWNER} is not bound",
+        "",
+    ),
+}
 
 
-def test_settings_without_an_embedder_do_not_contradict_the_database(examine: Any) -> None:
-    check = examine(space=EmbeddingSpace("gemini", "gemini-embedding-001", 768))["embedding space"]
-    assert (check["ok"], check["seen"]) == (True, "gemini-embedding-001 at dimension 768")
+def test_the_embedder_is_checked_although_the_database_is_unreachable(examine: Any) -> None:
+    assert examine(MNEMOSYNE_DATABASE_URL="postgresql://u@127.0.0.1:9/d")["embedder"]["ok"]
 
 
-def test_the_owner_of_the_schema_passes_with_a_warning(examine: Any) -> None:
-    role = examine(user=postgres.OWNER)["role"]
-    assert "not bound by row-level security" in role["seen"]
-    assert (role["ok"], role["warning"]) == (True, True)
-
-
-def test_as_the_owner_doctor_checks_the_functions_database_users(examine: Any) -> None:
-    role = examine(user=postgres.OWNER, MNEMOSYNE_RUNTIME_USERS=f"mcp=mcp,{postgres.RUNTIME_USER}")["role"]
-    assert (role["ok"], role["warning"]) == (True, False)
-
-
-@pytest.mark.parametrize(("user", "message"), [("nobody", "does not exist"), (postgres.OWNER, "not bound")])
-def test_as_the_owner_doctor_names_a_function_s_user_with_wrong_rights(examine: Any, user: str, message: str) -> None:
-    role = examine(user=postgres.OWNER, MNEMOSYNE_RUNTIME_USERS=f"mcp=mcp,ingest={user}")["role"]
-    assert not role["ok"]
-    assert role["seen"].startswith(user) and message in role["seen"]
-
-
-def test_a_queue_that_cannot_be_written_is_reported(examine: Any) -> None:
-    assert not examine(MNEMOSYNE_TOPIC="file:///nowhere/queue.db")["topic"]["ok"]
-
-
-def test_an_identity_provider_that_does_not_answer_is_reported(examine: Any) -> None:
-    checks = examine(
-        MNEMOSYNE_AUTH_MODE="oidc", MNEMOSYNE_OIDC_ISSUER="http://127.0.0.1:9/x", MNEMOSYNE_OIDC_AUDIENCE="us"
-    )
-    assert "does not respond" in checks["authentication"]["seen"]
-    assert "MNEMOSYNE_OIDC_ISSUER" in checks["authentication"]["remedy"]
-
-
-def test_an_embedder_without_a_key_is_reported(examine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_a_failed_check_with_its_fix(examine: Any, monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
     for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI"):
         monkeypatch.delenv(name, raising=False)
-    checks = examine(space=EmbeddingSpace("gemini", "gemini-embedding-2", 768), MNEMOSYNE_EMBEDDER="gemini")
-    assert "set GEMINI_API_KEY" in checks["embedder"]["remedy"]
+    arguments, name, seen, remedy = FAULTS[fault]
+    check = examine(**arguments)[name]
+    assert not check["ok"]
+    assert seen in check["seen"]
+    assert remedy in check["remedy"]
 
 
-def test_an_unknown_variable_is_a_warning(examine: Any) -> None:
-    checks = examine(MNEMOSYNE_DB_POOLSIZE="9")
-    assert (checks["settings"]["seen"], checks["settings"]["warning"]) == ("unknown: MNEMOSYNE_DB_POOLSIZE", True)
+# Arguments of `examine`, a check that does not fail, a part of what it has seen, and whether it is a warning.
+NO_FAULTS: Mapping[str, tuple[dict[str, Any], str, str, bool]] = {
+    "no embedder in the settings": ({"space": OTHER_SPACE}, "embedding space", str(OTHER_SPACE), False),
+    "a function's database user": ({"user": "mcp"}, "role", "mcp", False),
+    "the owner": ({"user": postgres.OWNER}, "role", "not bound by row-level security", True),
+    "the owner and the functions' users": (
+        {"user": postgres.OWNER, "MNEMOSYNE_RUNTIME_USERS": f"mcp=mcp,{postgres.RUNTIME_USER}"},
+        "role",
+        "mcp",
+        False,
+    ),
+    "an unknown variable": ({"MNEMOSYNE_DB_POOLSIZE": "9"}, "settings", "unknown: MNEMOSYNE_DB_POOLSIZE", True),
+}
+
+
+@pytest.mark.parametrize("system", NO_FAULTS)
+def test_a_system_without_a_fault_passes_or_gets_a_warning(examine: Any, system: str) -> None:
+    arguments, name, seen, is_warning = NO_FAULTS[system]
+    check = examine(**arguments)[name]
+    assert (check["ok"], check["warning"]) == (True, is_warning)
+    assert seen in check["seen"]
 
 
 def test_a_local_system_whose_database_fails_at_the_start_is_a_failed_check(

@@ -1,7 +1,5 @@
 """A migration that PostgreSQL refuses: the error has the file, the SQLSTATE and the server's message."""
 
-import os
-import subprocess
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -12,7 +10,6 @@ from mnemosyne.adapters.database.migrations import SchemaFile
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.errors import MigrationFailed
-from tests.dev import COMMAND
 
 SPACE = EmbeddingSpace("gemini", "gemini-embedding-001", 768)
 FAILURES = [
@@ -20,15 +17,8 @@ FAILURES = [
     ("SELECT 1;\n\nSELECT nothing_there;", "42703", 'column "nothing_there" does not exist; line 3'),
     ("SELECT to_text(1)", "42883", "function to_text(integer) does not exist; hint: No function matches the given"),
     ("CREATE EXTENSION no_such_extension", "0A000", "is not available; detail: Could not open extension control file"),
-    ("SELECT 1 / 0", "22012", "division by zero"),
     ("DO $$ BEGIN RAISE EXCEPTION 'two rows lack a timestamp'; END $$", "P0001", "two rows lack a timestamp"),
     ("SET LOCAL statement_timeout = 1; SELECT pg_sleep(9)", "57014", "canceling statement due to statement timeout"),
-    ("CREATE TABEL x ()", "42601", 'syntax error at or near "TABEL"; line 1'),
-    (
-        "CREATE TABLE p (id int PRIMARY KEY); CREATE TABLE c (id int REFERENCES p); INSERT INTO c VALUES (1)",
-        "23503",
-        'insert or update on table "c" violates foreign key constraint "c_id_fkey"',
-    ),
     (
         "CREATE TABLE m (content text, size int CHECK (size > 1)); INSERT INTO m VALUES ('a secret diary', 0)",
         "23514",
@@ -74,20 +64,3 @@ def test_a_role_without_the_right_to_create_tables_gets_a_clear_error(
     finally:
         stranger.close()
         owner.script("DROP ROLE stranger")
-
-
-def test_the_command_prints_the_error_without_a_traceback(
-    cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str]
-) -> None:
-    url = cluster.url(postgres.OWNER, new_database(empty=True))
-    owner = connection_factory(url)()
-    owner.script("CREATE VIEW api_keys AS SELECT 1")
-    owner.close()
-    environment = {**os.environ, "MNEMOSYNE_DATABASE_URL": url}
-    run = subprocess.run([COMMAND, "migrate"], env=environment, capture_output=True, text=True, check=False)
-    (line,) = [line for line in run.stderr.splitlines() if not line.startswith("{")]
-    assert (run.returncode, line) == (
-        1,
-        'mnemosyne: 0001 baseline failed: 42P07 relation "api_keys" already exists',
-    )
-    assert "Traceback" not in run.stderr + run.stdout

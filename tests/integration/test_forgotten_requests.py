@@ -79,18 +79,6 @@ def test_deliveries_of_duplicates_also_remove_old_requests(store: MemoryStore, o
     assert _count_requests(owner) == 0
 
 
-def test_a_removed_request_that_is_published_again_is_a_duplicate_of_its_memory(
-    store: MemoryStore, owner: Connection
-) -> None:
-    ingest_request = request("a")
-    status = _deliver(store, ingest_request)
-    owner.script("UPDATE ingest_requests SET updated_at = now() - interval '91 days'")
-    _deliver(store, request("another"))
-    assert store.statuses([ingest_request.request_id]) == {}
-    again = _deliver(store, ingest_request)
-    assert (again.state, again.memory_id) == (IngestState.DUPLICATE, status.memory_id)
-
-
 def test_requests_of_another_namespace_are_not_removed(store: MemoryStore, owner: Connection) -> None:
     owner.run(REQUESTS, state="stored", source=None, days=100, count=1)
     owner.script("UPDATE ingest_requests SET namespace = 'another'")
