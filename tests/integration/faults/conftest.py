@@ -2,6 +2,8 @@
 
 import itertools
 import json
+import re
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -26,7 +28,7 @@ from tests.cloud_run.pubsub import PUSH_ACCOUNT, Push
 from tests.cloud_run.service import Deployment, Service, deterministic_url
 from tests.directories import server_directory
 from tests.fakes_wire.cloud_storage import CloudStorage
-from tests.fakes_wire.gemini import GeminiServer
+from tests.fakes_wire.gemini import Fault, GeminiServer
 from tests.waiting import wait_until
 
 OUTCOMES = f"projects/{local_emulator.PROJECT}/topics/outcomes"
@@ -76,15 +78,13 @@ class Cloud:
         self.system = ConfiguredServices(Settings.from_environment(self.environment))
 
     def _pushed_to(self, target: str) -> Service:
-        identity = {
+        environment = {
+            **self.environment,
             "MNEMOSYNE_PUSH_ISSUER": self._google.url,
             "MNEMOSYNE_PUSH_AUDIENCE": deterministic_url(target),
             "MNEMOSYNE_PUSH_SERVICE_ACCOUNT": PUSH_ACCOUNT,
         }
-        return self._service(target, identity, PUSH_ACCOUNT)
-
-    def _service(self, target: str, settings: dict[str, str], invoker: str) -> Service:
-        deployment = Deployment(target, self.environment | settings, self._directory, self._google, [invoker])
+        deployment = Deployment(target, environment, self._directory, self._google, [PUSH_ACCOUNT])
         return self._exits.enter_context(Service(deployment).serving())
 
     def subscribe(self, *, max_delivery_attempts: int = local_emulator.MAX_DELIVERY_ATTEMPTS) -> None:
@@ -168,6 +168,26 @@ class Cloud:
         self._exits.close()
         self.postgres.stop()
 
+    def fail_during_embedding(
+        self, faults: list[tuple[int, Callable[[], None]]], then: Fault = lambda server: None
+    ) -> None:
+        """Cause faults while memories are embedded, and remove each fault from the list when it has struck.
+
+        Each fault has a number. It strikes when the embedder has received more than this number of memories, before the
+        embedder answers. `then` may answer instead of the embedder.
+        """
+        received: set[str] = set()
+        one_call = threading.Lock()
+
+        def strike(server: GeminiServer) -> tuple[int, Any] | None:
+            with one_call:
+                received.update(re.findall(r"memory \d+", server.body))
+                while faults and len(received) > faults[0][0]:
+                    faults.pop(0)[1]()
+                return then(server)
+
+        self.gemini.fault = strike
+
     def kill_ingest(self) -> None:
         """Kill the processes of an instance of `ingest` (master and worker) with SIGKILL.
 
@@ -191,14 +211,15 @@ class Cloud:
 
     def wait_final(self, request_ids: Sequence[UUID], *, seconds: float = 90) -> dict[UUID, IngestStatus]:
         """Wait until each request has a final status, and return them."""
-        statuses: dict[UUID, IngestStatus] = {}
+        final: dict[UUID, IngestStatus] = {}
 
-        def final() -> bool:
-            statuses.update(self.statuses([i for i in request_ids if i not in statuses or not _is_final(statuses[i])]))
-            return len(statuses) == len(request_ids) and all(map(_is_final, statuses.values()))
+        def are_final() -> bool:
+            statuses = self.statuses([request_id for request_id in request_ids if request_id not in final])
+            final.update({key: status for key, status in statuses.items() if status.state is not IngestState.QUEUED})
+            return len(final) == len(request_ids)
 
-        wait_until(final, "every request has its outcome", seconds=seconds)
-        return statuses
+        wait_until(are_final, "every request has its outcome", seconds=seconds)
+        return final
 
     def count(self) -> int:
         return self.system.memories_of(self.namespace).stats().memories
@@ -230,16 +251,9 @@ def publishing(cloud: Cloud) -> Iterator[Callable[[bytes], None]]:
         yield publish
 
 
-def _is_final(status: IngestStatus) -> bool:
-    return status.state is not IngestState.QUEUED
-
-
 @pytest.fixture(scope="package")
 def _cloud(emulator: str) -> Iterator[Cloud]:
-    with (
-        server_directory() as home,
-        GeminiServer().serving() as gemini,
-    ):
+    with server_directory() as home, GeminiServer().serving() as gemini:
         new_cloud = Cloud(emulator, home, gemini)
         try:
             yield new_cloud
