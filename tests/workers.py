@@ -22,7 +22,7 @@ TOGETHER = {
     "tests/conformance/": "conformance",
     "tests/servers/": "servers",
     "tests/integration/faults/": "faults",
-    "tests/integration/incidents/": "incidents",
+    "tests/integration/incidents/": "terraform",
     **{
         f"tests/terraform/test_{name}.py": "terraform"
         for name in ("alert_texts", "alerts", "changes", "migration", "networks", "operations", "order", "refusals")
