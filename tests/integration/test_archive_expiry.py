@@ -12,12 +12,12 @@ from mnemosyne.adapters.database.retention import Retention
 from mnemosyne.domain.forgetting import Selection
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.search import Filters
-from tests.integration.test_archive import Archives, archive, empty
+from tests.integration.test_archive import Archives, archive, empty, restored
 from tests.memories import store_content
 from tests.shared_database import SharedDatabase
 from tests.waiting import wait_until
 
-__all__ = ["archive", "empty"]
+__all__ = ["archive", "empty", "restored"]
 
 DAYS = 86_400
 IN_A_MONTH = datetime.now(UTC).replace(microsecond=0) + timedelta(days=30)
@@ -44,13 +44,11 @@ def _place_hold(shared_database: SharedDatabase, tag: str) -> None:
 
 @pytest.mark.parametrize("given", [None, IN_A_MONTH])
 def test_a_lifetime_of_the_namespace_does_not_become_the_expiry_of_a_memory(
-    archive: Archives, empty: Callable[[], None], retention: Retention, given: datetime | None
+    archive: Archives, restored: Callable[[], list[str]], retention: Retention, given: datetime | None
 ) -> None:
     retention.set("ns", {"default": 90 * DAYS, "maximum": 20 * DAYS})
     memory_id = store_content(archive.store, "tea", expires_at=given)
-    exported = archive.export()
-    empty()
-    archive.bring_back(exported)
+    restored()
     assert _expiry(archive, memory_id) == given
     retention.set("ns", {"default": 90 * DAYS, "maximum": None})
     retention.apply("ns")
@@ -72,27 +70,23 @@ def test_a_lifetime_of_the_new_system_begins_when_the_content_was_last_sent(
 
 
 def test_a_memory_that_was_exported_under_a_hold_keeps_the_expiry_that_its_publisher_gave(
-    archive: Archives, empty: Callable[[], None], shared_database: SharedDatabase
+    archive: Archives, restored: Callable[[], list[str]], shared_database: SharedDatabase
 ) -> None:
     memory_id = store_content(archive.store, "tea", tags=("case",), expires_at=IN_A_MONTH)
     _place_hold(shared_database, "case")
     assert _expiry(archive, memory_id) is None
-    exported = archive.export()
-    empty()
-    archive.bring_back(exported)
+    restored()
     assert _expiry(archive, memory_id) == IN_A_MONTH
 
 
 def test_a_held_memory_whose_expiry_has_passed_is_restored(
-    archive: Archives, empty: Callable[[], None], shared_database: SharedDatabase
+    archive: Archives, restored: Callable[[], list[str]], shared_database: SharedDatabase
 ) -> None:
     soon = datetime.now(UTC) + timedelta(seconds=0.5)
     memory_id = store_content(archive.store, "tea", tags=("case",), expires_at=soon)
     _place_hold(shared_database, "case")
     wait_until(lambda: datetime.now(UTC) > soon, "the expiry passes")
-    exported = archive.export()
-    empty()
-    archive.bring_back(exported)
+    restored()
     assert _expiry(archive, memory_id) is None
 
 

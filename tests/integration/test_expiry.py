@@ -9,6 +9,7 @@ from uuid import UUID
 import pytest
 
 from mnemosyne.adapters.database import retention
+from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.retention import Retention
 from mnemosyne.app import operations
@@ -39,21 +40,17 @@ LATER = SOON + timedelta(days=1)
 
 
 @pytest.fixture
-def expire(shared_database: SharedDatabase) -> Callable[[UUID], None]:
+def expire(owner: Connection) -> Callable[[UUID], object]:
     """Function that sets the expiry of a memory to the past."""
-
-    def set_time(memory_id: UUID) -> None:
-        shared_database.owner.run("UPDATE memories SET expires_at = now() WHERE id = :id", id=memory_id)
-
-    return set_time
+    return lambda memory_id: owner.run("UPDATE memories SET expires_at = now() WHERE id = :id", id=memory_id)
 
 
 @pytest.fixture
-def set_lifetimes(shared_database: SharedDatabase) -> Callable[[timedelta | None, timedelta | None], None]:
+def set_lifetimes(owner: Connection) -> Callable[[timedelta | None, timedelta | None], None]:
     """Function that sets the default and the maximum lifetime of the tests' namespace."""
 
     def write(default: timedelta | None = None, maximum: timedelta | None = None) -> None:
-        shared_database.owner.run(
+        owner.run(
             "INSERT INTO retention (namespace, default_lifetime, maximum_lifetime) "
             "VALUES ('ns', CAST(:default AS bigint), CAST(:maximum AS bigint))",
             default=default and int(default.total_seconds()),
@@ -71,14 +68,14 @@ def expiry_of(services: FakeServices, memory_id: UUID) -> datetime | None:
 
 @pytest.mark.parametrize("tool", ARGUMENTS)
 def test_each_tool_answers_for_an_expired_memory_as_if_its_row_were_removed(
-    tool: str, services: FakeServices, expire: Callable[[UUID], None], shared_database: SharedDatabase
+    tool: str, services: FakeServices, expire: Callable[[UUID], object], owner: Connection
 ) -> None:
     memory_id = store_content(services.memories, "The oolong is on shelf 7.", session="s")
     gone = store_content(services.memories, "The oolong is on shelf 9 now.", session="s", tags=["gone"])
     arguments = {name: value.format(id=memory_id) for name, value in ARGUMENTS[tool].items()}
     expire(gone)
     before = call_tool(services, tool, **arguments)
-    assert shared_database.owner.one("SELECT remove_expired(10) AS removed")["removed"] == 1
+    assert owner.one("SELECT remove_expired(10) AS removed")["removed"] == 1
     after = call_tool(services, tool, **arguments)
     assert _without_measurements(before.structured_content) == _without_measurements(after.structured_content)
     assert "shelf 9" not in str(before.structured_content)
@@ -96,8 +93,6 @@ def _without_measurements(answer: Any) -> Any:
     ("tool", "arguments"),
     [
         ("get_memory", {}),
-        ("fetch", {}),
-        ("memory_history", {}),
         ("update_memory", {"title": "t"}),
         ("update_memory", {"pinned": True}),
         ("rate_memory", {"rating": 1}),
@@ -105,7 +100,7 @@ def _without_measurements(answer: Any) -> Any:
     ],
 )
 def test_an_expired_memory_is_not_found(
-    tool: str, arguments: dict[str, Any], services: FakeServices, expire: Callable[[UUID], None]
+    tool: str, arguments: dict[str, Any], services: FakeServices, expire: Callable[[UUID], object]
 ) -> None:
     gone = store_content(services.memories, "The oolong is on shelf 9 now.")
     expire(gone)
@@ -113,7 +108,7 @@ def test_an_expired_memory_is_not_found(
 
 
 def test_a_content_whose_memory_has_expired_is_stored_as_a_new_memory(
-    services: FakeServices, expire: Callable[[UUID], None]
+    services: FakeServices, expire: Callable[[UUID], object]
 ) -> None:
     first, again = request("oolong"), request("oolong")
     gone = store(services.memories, first)[first.request_id].memory_id
@@ -125,7 +120,7 @@ def test_a_content_whose_memory_has_expired_is_stored_as_a_new_memory(
 
 
 def test_a_redelivery_does_not_store_an_expired_memory_again(
-    services: FakeServices, expire: Callable[[UUID], None]
+    services: FakeServices, expire: Callable[[UUID], object]
 ) -> None:
     ingest_request = request("oolong")
     gone = store(services.memories, ingest_request)[ingest_request.request_id].memory_id
@@ -142,10 +137,7 @@ def test_a_memory_that_expired_before_it_was_stored_is_reported_as_deleted(servi
     )
     result = ingest.store(message, memories=services.memories, embedder=EMBEDDER)
     (outcome,) = result.outcomes.values()
-    assert (outcome.state, outcome.error) == (
-        IngestState.DELETED,
-        "it had expired at 2020-01-01T00:00:00Z",
-    )
+    assert (outcome.state, outcome.error) == (IngestState.DELETED, "it had expired at 2020-01-01T00:00:00Z")
 
 
 @pytest.mark.parametrize(
@@ -179,7 +171,7 @@ def test_a_content_that_one_of_two_requests_pins_outlasts_the_default_lifetime(
     together: bool,
     pinned_first: bool,
     services: FakeServices,
-    shared_database: SharedDatabase,
+    owner: Connection,
     set_lifetimes: Callable[..., None],
 ) -> None:
     if before:
@@ -194,9 +186,9 @@ def test_a_content_that_one_of_two_requests_pins_outlasts_the_default_lifetime(
     expires_at = expiry_of(services, memory_id)
     assert (expires_at is None) == (maximum is None)
     assert maximum is None or (expires_at and expires_at > datetime.now(UTC) + maximum - timedelta(hours=1))
-    shared_database.owner.run("DELETE FROM retention")
+    owner.run("DELETE FROM retention")
     set_lifetimes(timedelta(days=1), maximum)
-    shared_database.owner.run("SELECT apply_retention('ns', NULL, 10)")
+    owner.run("SELECT apply_retention('ns', NULL, 10)")
     assert expiry_of(services, memory_id) == expires_at
 
 
@@ -223,13 +215,13 @@ def test_the_note_of_a_duplicate_compares_its_expiry_with_the_default_lifetime(
 
 
 def test_a_redelivered_request_does_not_extend_the_lifetime_of_its_memory(
-    services: FakeServices, set_lifetimes: Callable[..., None], shared_database: SharedDatabase
+    services: FakeServices, set_lifetimes: Callable[..., None], owner: Connection
 ) -> None:
     set_lifetimes(timedelta(days=7))
     ingest_request = request("oolong")
     memory_id = store(services.memories, ingest_request)[ingest_request.request_id].memory_id
     assert memory_id
-    shared_database.owner.run("UPDATE memories SET expires_at = :soon WHERE id = :id", soon=SOON, id=memory_id)
+    owner.run("UPDATE memories SET expires_at = :soon WHERE id = :id", soon=SOON, id=memory_id)
     store(services.memories, ingest_request)
     assert expiry_of(services, memory_id) == SOON
 
@@ -290,11 +282,11 @@ def test_an_expiry_in_the_past_is_refused(services: FakeServices) -> None:
 def test_a_memory_whose_default_lifetime_has_passed_stays_pinned(
     services: FakeServices,
     set_lifetimes: Callable[[timedelta | None, timedelta | None], None],
-    shared_database: SharedDatabase,
+    owner: Connection,
 ) -> None:
     set_lifetimes(timedelta(days=1), None)
     memory_id = store_content(services.memories, "oolong", pinned=True)
-    shared_database.owner.run("UPDATE memories SET last_seen_at = now() - interval '2 days'")
+    owner.run("UPDATE memories SET last_seen_at = now() - interval '2 days'")
     assert "would expire at once" in error_of(services, "update_memory", id=str(memory_id), pinned=False)
     memory = services.memories.fetch(memory_id)
     assert memory
@@ -316,7 +308,7 @@ def system(shared_database: SharedDatabase) -> LocalSystem:
 
 
 def test_new_lifetimes_also_apply_to_stored_memories(
-    services: FakeServices, system: LocalSystem, shared_database: SharedDatabase
+    services: FakeServices, system: LocalSystem, owner: Connection
 ) -> None:
     old, pinned, expiring = (
         store_content(services.memories, "old"),
@@ -324,7 +316,7 @@ def test_new_lifetimes_also_apply_to_stored_memories(
         store_content(services.memories, "given", expires_at=SOON),
     )
     new = store_content(services.memories, "new")
-    shared_database.owner.run("UPDATE memories SET last_seen_at = now() - interval '8 days' WHERE id <> :new", new=new)
+    owner.run("UPDATE memories SET last_seen_at = now() - interval '8 days' WHERE id <> :new", new=new)
     week = 7 * 86_400
     assert system.run(PreviewRetention(namespace="ns", default=week)) == {"expired": 1}
     assert services.memories.fetch(old)
@@ -348,24 +340,12 @@ def test_lifetimes_for_all_namespaces_do_not_change_namespaces_with_their_own(
     system.run(SetRetention(default=86_400))
     list(pages(system, ApplyRetention()))
     assert expiry_of(services, memory_id) is None
-    listed = system.run(ListRetention())["namespaces"]
-    assert [(row["namespace"], row["default"], row["maximum"]) for row in listed] == [
-        ("", 86_400, None),
-        ("ns", None, 86_400 * 365),
-    ]
+    assert _lifetimes(system) == {"": (86_400, None), "ns": (None, 86_400 * 365)}
 
 
 def _lifetimes(system: LocalSystem) -> dict[str, tuple[int | None, int | None]]:
     listed = system.run(ListRetention())["namespaces"]
     return {row["namespace"]: (row["default"], row["maximum"]) for row in listed}
-
-
-def test_a_lifetime_that_is_not_given_does_not_change(system: LocalSystem) -> None:
-    system.run(SetRetention(namespace="ns", default=90))
-    system.run(SetRetention(namespace="ns", maximum=100))
-    assert _lifetimes(system) == {"ns": (90, 100)}
-    system.run(SetRetention(namespace="ns", default="none"))
-    assert _lifetimes(system) == {"ns": (None, 100)}
 
 
 def test_a_namespace_keeps_the_lifetime_of_all_namespaces_that_is_not_given(system: LocalSystem) -> None:
@@ -374,8 +354,8 @@ def test_a_namespace_keeps_the_lifetime_of_all_namespaces_that_is_not_given(syst
     assert _lifetimes(system) == {"": (90, None), "ns": (90, 100)}
 
 
-def test_the_log_has_the_lifetimes_that_a_namespace_has_after_a_change(
-    shared_database: SharedDatabase, caplog: pytest.LogCaptureFixture
+def test_a_lifetime_that_is_not_given_does_not_change_and_the_log_has_both(
+    shared_database: SharedDatabase, system: LocalSystem, caplog: pytest.LogCaptureFixture
 ) -> None:
     lifetimes: list[dict[str, Any]] = [{"default": 90}, {"maximum": 100}, {"default": "none"}]
     operator: Any = OwnerStores(shared_database.connect_as_owner)
@@ -384,14 +364,15 @@ def test_the_log_has_the_lifetimes_that_a_namespace_has_after_a_change(
             operations.run(SetRetention(namespace="ns", **changed), operator, "ada")
     events = [record.fields for record in caplog.records if record.msg == "audit"]  # type: ignore[attr-defined]
     assert [(event["default"], event["maximum"]) for event in events] == [(90, "none"), (90, 100), ("none", 100)]
+    assert _lifetimes(system) == {"ns": (None, 100)}
 
 
 def test_new_lifetimes_that_are_checked_first_include_the_lifetime_that_is_not_given(
-    services: FakeServices, system: LocalSystem, shared_database: SharedDatabase
+    services: FakeServices, system: LocalSystem, owner: Connection
 ) -> None:
     store_content(services.memories, "oolong")
     system.run(SetRetention(namespace="ns", default=86_400))
-    shared_database.owner.run("UPDATE memories SET last_seen_at = now() - interval '2 days'")
+    owner.run("UPDATE memories SET last_seen_at = now() - interval '2 days'")
     assert system.run(PreviewRetention(namespace="ns", maximum=86_400 * 9)) == {"expired": 1}
     assert system.run(PreviewRetention(namespace="ns", default="none", maximum=86_400 * 9)) == {"expired": 0}
 
@@ -405,7 +386,7 @@ def test_a_namespace_is_listed_with_the_lifetimes_that_apply_to_it(services: Fak
 
 
 def test_expired_memories_are_removed_with_their_dependent_rows(
-    services: FakeServices, expire: Callable[[UUID], None], shared_database: SharedDatabase
+    services: FakeServices, expire: Callable[[UUID], object], shared_database: SharedDatabase
 ) -> None:
     gone = [store_content(services.memories, f"oolong {number}") for number in range(3)]
     living = store_content(services.memories, "sencha")
@@ -419,18 +400,18 @@ def test_expired_memories_are_removed_with_their_dependent_rows(
 
 
 def test_a_memory_that_expires_while_it_is_embedded_is_redelivered_and_not_stored(
-    services: FakeServices, shared_database: SharedDatabase
+    services: FakeServices, owner: Connection
 ) -> None:
     for content in ("oolong", "oolong " * 200):  # the second has chunks
         ingest_request = request(content, expires_at=datetime(2020, 1, 1, tzinfo=UTC))
         with pytest.raises(ItemUnavailable, match="expired while it was being stored"):
             store(services.memories, ingest_request)
     for table in ("memories", "memory_chunks", "ingest_requests"):
-        assert shared_database.owner.one(f"SELECT count(*) AS n FROM {table}")["n"] == 0
+        assert owner.one(f"SELECT count(*) AS n FROM {table}")["n"] == 0
 
 
 def test_an_expired_memory_is_reported_as_deleted_to_the_schemas_owner_too(
-    services: FakeServices, expire: Callable[[UUID], None], shared_database: SharedDatabase
+    services: FakeServices, expire: Callable[[UUID], object], shared_database: SharedDatabase
 ) -> None:
     ingest_request = request("oolong")
     gone = store(services.memories, ingest_request)[ingest_request.request_id].memory_id
@@ -446,19 +427,19 @@ def test_an_expired_memory_is_reported_as_deleted_to_the_schemas_owner_too(
 # -- the scheduled removal
 
 
-def store_expired(services: FakeServices, shared_database: SharedDatabase, number: int) -> None:
+def store_expired(services: FakeServices, owner: Connection, number: int) -> None:
     for index in range(number):
         store_content(services.memories, f"oolong {index}")
-    shared_database.owner.run("UPDATE memories SET expires_at = now()")
+    owner.run("UPDATE memories SET expires_at = now()")
 
 
-def count_memories(shared_database: SharedDatabase) -> int:
-    counted: int = shared_database.owner.one("SELECT count(*) AS n FROM memories")["n"]
+def count_memories(owner: Connection) -> int:
+    counted: int = owner.one("SELECT count(*) AS n FROM memories")["n"]
     return counted
 
 
-def audit_rows(shared_database: SharedDatabase) -> list[tuple[str, str, str, int]]:
-    rows = shared_database.owner.run(
+def audit_rows(owner: Connection) -> list[tuple[str, str, str, int]]:
+    rows = owner.run(
         "SELECT principal, action, outcome, count FROM audit_events WHERE action = 'expire' ORDER BY at, id"
     )
     return [(row["principal"], row["action"], row["outcome"], row["count"]) for row in rows]
@@ -473,13 +454,13 @@ def test_a_removal_stops_at_its_deadline_and_the_next_one_continues(
     services: FakeServices, shared_database: SharedDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(retention, "REMOVED_AT_ONCE", 2)
-    store_expired(services, shared_database, 5)
+    store_expired(services, shared_database.owner, 5)
     clock = clock_past_the_deadline_after(1)  # only the reading at the start of the run is before the deadline
     assert expire_memories(shared_database.connect_as_owner, lambda: next(clock)) == {"removed": 2}
-    assert count_memories(shared_database) == 3
+    assert count_memories(shared_database.owner) == 3
     assert expire_memories(shared_database.connect_as_owner) == {"removed": 3}
-    assert count_memories(shared_database) == 0
-    assert audit_rows(shared_database) == [
+    assert count_memories(shared_database.owner) == 0
+    assert audit_rows(shared_database.owner) == [
         ("system:expiry", "expire", "done", 2),
         ("system:expiry", "expire", "done", 3),
     ]
@@ -489,7 +470,7 @@ def test_a_removal_pauses_after_each_batch_for_as_long_as_the_batch_took(
     services: FakeServices, shared_database: SharedDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(retention, "REMOVED_AT_ONCE", 2)
-    store_expired(services, shared_database, 5)
+    store_expired(services, shared_database.owner, 5)
     clock = iter([0.0, 3.0, 10.0, 14.0, 20.0, 25.0, 30.0])
     pauses: list[float] = []
     removal = Retention(shared_database.connect_as_owner)
@@ -502,5 +483,5 @@ def test_a_removal_without_expired_memories_has_no_audit_row(
 ) -> None:
     store_content(services.memories, "sencha")
     assert expire_memories(shared_database.connect_as_owner) == {"removed": 0}
-    assert count_memories(shared_database) == 1
-    assert audit_rows(shared_database) == []
+    assert count_memories(shared_database.owner) == 1
+    assert audit_rows(shared_database.owner) == []

@@ -41,12 +41,11 @@ WRITES: dict[str, Callable[[MemoryStore], object]] = {
 class _Writing:
     """A system whose store is changed by `write` after a given number of operations."""
 
-    def __init__(self, archive: Archives, after: int, write: Callable[[MemoryStore], object]) -> None:
-        self._archive, self._after, self._write = archive, after, write
+    def __init__(self, archives: Archives, after: int, write: Callable[[MemoryStore], object]) -> None:
+        self._archive, self._after, self._write = archives, after, write
         self.count = 0
 
     def run(self, operation: Operation) -> dict[str, Any]:
-        """Run an operation. If it is the given one in the order of operations, change the store afterwards."""
         answer = self._archive.system.run(operation)
         self.count += 1
         if self.count == self._after:
@@ -54,67 +53,65 @@ class _Writing:
         return answer
 
 
-def _export(system: object, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export, "memory_system", lambda **_: nullcontext(system))
-    export._export("jsonl", path, "ns", {})
+Export = Callable[[_Writing], tuple[bool, bool]]
 
 
-def _is_marked(path: Path) -> bool:
-    return any("changed" in json.loads(line).get("mnemosyne_export", {}) for line in path.read_text().splitlines())
+@pytest.fixture
+def run_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Export:
+    """Function that runs `mnemosyne export`. It returns whether the file is marked, and whether there is a warning."""
+
+    def run(system: _Writing) -> tuple[bool, bool]:
+        capsys.readouterr()
+        monkeypatch.setattr(export, "memory_system", lambda **_: nullcontext(system))
+        export._export("jsonl", tmp_path / "all.jsonl", "ns", {})
+        lines = map(json.loads, (tmp_path / "all.jsonl").read_text().splitlines())
+        is_marked = any("changed" in line.get("mnemosyne_export", {}) for line in lines)
+        return is_marked, WARNING in capsys.readouterr().err
+
+    return run
 
 
 @pytest.mark.parametrize("write", WRITES)
 def test_a_write_at_any_point_of_an_export_is_noticed(
-    archive: Archives,
-    empty: Callable[[], None],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    write: str,
+    archive: Archives, empty: Callable[[], None], run_export: Export, monkeypatch: pytest.MonkeyPatch, write: str
 ) -> None:
     monkeypatch.setattr(operations, "PAGE", 1)
     monkeypatch.setattr(operations, "ROWS", 1)
-    path, after, ended = tmp_path / "all.jsonl", 0, False
+    after, ended = 0, False
     while not ended:
         empty()
         _ingest(archive.store, version("a", "a in version 1", 10))
         _ingest(archive.store, version("b", "b in version 1", 20))
-        capsys.readouterr()
         system = _Writing(archive, after, WRITES[write])
-        _export(system, path, monkeypatch)
+        noticed = run_export(system)
         ended = system.count <= after
         is_during = 0 < after < system.count
-        assert (_is_marked(path), WARNING in capsys.readouterr().err) == (is_during, is_during), after
+        assert noticed == (is_during, is_during), after
         after += 1
     assert after > 6
 
 
-def test_a_change_of_labels_during_an_export_needs_no_warning(
-    archive: Archives, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_change_of_labels_during_an_export_needs_no_warning(archive: Archives, run_export: Export) -> None:
     memory_id = store_content(archive.store, "tea")
     system = _Writing(archive, 1, lambda store: store.update(memory_id, MemoryChange(title="green tea")))
-    _export(system, tmp_path / "all.jsonl", monkeypatch)
-    assert not _is_marked(tmp_path / "all.jsonl")
-    assert WARNING not in capsys.readouterr().err
+    assert run_export(system) == (False, False)
 
 
 def test_a_restore_of_such_an_export_warns(
     archive: Archives,
     empty: Callable[[], None],
+    run_export: Export,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    path = tmp_path / "all.jsonl"
     monkeypatch.setattr(restore, "_owners_system", lambda _: nullcontext(archive.system))
     for after in (0, 1):
         empty()
         _ingest(archive.store, version("a", "a in version 1", 10))
-        _export(_Writing(archive, after, WRITES["a newer version"]), path, monkeypatch)
+        run_export(_Writing(archive, after, WRITES["a newer version"]))
         empty()
-        capsys.readouterr()
-        restore.restore_files([path], "ns", None, as_json=False)
+        restore.restore_files([tmp_path / "all.jsonl"], "ns", None, as_json=False)
         printed = capsys.readouterr()
         assert (WARNING in printed.err) == bool(after)
         assert " restored" in printed.out

@@ -7,12 +7,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 import pytest
 
 from mnemosyne.adapters.database.change_feed import ChangeFeeds
+from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.domain.change_feed import ChangeCursor, ChangeFeed
 from mnemosyne.domain.dead_letter import DeadLetter, DeadLetterKind
 from mnemosyne.domain.forgetting import Selection
@@ -30,7 +32,6 @@ from mnemosyne.service.deliveries import Push, give_up
 from mnemosyne.service.deliveries import store as deliver
 from tests.fakes import NOW, FakeServices, request
 from tests.memories import EMBEDDER, list_memories, rate, status_of, store, store_content, store_contents
-from tests.shared_database import SharedDatabase
 from tests.tools import answer_of, error_of
 
 ALL = Selection()
@@ -40,11 +41,14 @@ BEFORE, AFTER = datetime(2020, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UT
 
 def forget(services: FakeServices, selection: Selection = ALL) -> UUID:
     """Forget the memories of a selection, and return the id of this forgetting."""
-    memories = services.memories
-    token = memories.preview_forgetting(selection, 1).token
-    forgetting_id = forgetting.begin(selection, token, "somebody", memories=memories)
+    forgetting_id = begin(services, selection)
     proceed(services, forgetting_id)
     return forgetting_id
+
+
+def begin(services: FakeServices, selection: Selection) -> UUID:
+    token = services.memories.preview_forgetting(selection, 1).token
+    return forgetting.begin(selection, token, "somebody", memories=services.memories)
 
 
 def proceed(services: FakeServices, forgetting_id: UUID) -> None:
@@ -56,6 +60,18 @@ def push(*requests: IngestRequest, published: datetime = BEFORE, message_id: str
     data, attributes = encode("ns", requests, "")
     named = attributes | {FIRST_PUBLISHED: published.isoformat()}
     return Push(Published(message_id=message_id, data=data, attributes=named), 1)
+
+
+def in_order(when: str, receive: Callable[[], object], forget_: Callable[[], object]) -> None:
+    """Receive a message `before` or `after` the forgetting."""
+    for step in (receive, forget_) if when == "before" else (forget_, receive):
+        step()
+
+
+def _unchecked(data: bytes, published: datetime = BEFORE, message_id: str = "1") -> Push:
+    """Return the delivery of a message with any data."""
+    attributes = {"namespace": "ns", FIRST_PUBLISHED: published.isoformat()}
+    return Push(Published(message_id=message_id, data=data, attributes=attributes), 1)
 
 
 def titles(services: FakeServices) -> list[str]:
@@ -102,25 +118,25 @@ def test_exactly_the_selected_memories_are_forgotten(by: str, services: FakeServ
     assert titles(services) == ["espresso"]
 
 
-def test_superseded_and_expired_memories_are_selected(services: FakeServices, shared_database: SharedDatabase) -> None:
+def test_superseded_and_expired_memories_are_selected(services: FakeServices, owner: Connection) -> None:
     old, new, expired = (store_content(services.memories, content, tags=("tea",)) for content in ("a", "b", "c"))
     services.memories.update(old, MemoryChange(superseded_by=new))
-    shared_database.owner.run("UPDATE memories SET expires_at = now() WHERE id = :id", id=expired)
+    owner.run("UPDATE memories SET expires_at = now() WHERE id = :id", id=expired)
     forget(services, TEA)
-    assert shared_database.owner.one("SELECT count(*) AS n FROM memories")["n"] == 0
+    assert owner.one("SELECT count(*) AS n FROM memories")["n"] == 0
 
 
 def test_rows_that_depend_on_a_forgotten_memory_are_removed_and_counted(
-    services: FakeServices, shared_database: SharedDatabase
+    services: FakeServices, owner: Connection
 ) -> None:
     long = store_content(services.memories, "oolong " * 400)
     store_content(services.memories, "sencha")
     rate(services.memories, long, 1, "useful")
-    chunks = shared_database.owner.one("SELECT count(*) AS n FROM memory_chunks")["n"]
+    chunks = owner.one("SELECT count(*) AS n FROM memory_chunks")["n"]
     state = forgetting.read(forget(services), memories=services.memories)
     assert state.counts == {"memories": 2, "memory_words": 2, "memory_ratings": 1, "memory_chunks": chunks}
     for table in ("memories", "memory_chunks", "memory_words", "memory_ratings"):
-        assert shared_database.owner.one(f"SELECT count(*) AS n FROM {table}")["n"] == 0
+        assert owner.one(f"SELECT count(*) AS n FROM {table}")["n"] == 0
 
 
 def test_a_memory_superseded_by_a_forgotten_one_gets_its_successor(services: FakeServices) -> None:
@@ -133,21 +149,27 @@ def test_a_memory_superseded_by_a_forgotten_one_gets_its_successor(services: Fak
     assert memory.superseded_by == fourth
 
 
+def _supersede_many(services: FakeServices) -> tuple[list[UUID], UUID, UUID]:
+    """Store 53 memories, the memory that supersedes them, and its successor, and return their ids."""
+    *many, last, successor = store_contents(services.memories, *(f"note {n}" for n in range(55)))
+    for old in many:
+        services.memories.update(old, MemoryChange(superseded_by=last))
+    services.memories.update(last, MemoryChange(superseded_by=successor))
+    return many, last, successor
+
+
 @pytest.mark.parametrize("remove", ["forget", "delete", "delete_many"])
 def test_the_removal_of_a_memory_that_superseded_many_changes_fifty_of_them(
     services: FakeServices, remove: str
 ) -> None:
     """Each changed memory must be indexed again, so a change of all of them could reach the statement timeout."""
-    *many, last, successor = store_contents(services.memories, *(f"note {n}" for n in range(55)))
-    for old in many:
-        services.memories.update(old, MemoryChange(superseded_by=last))
-    services.memories.update(last, MemoryChange(superseded_by=successor))
-    if remove == "forget":
-        forget(services, Selection(ids=(last,)))
-    elif remove == "delete":
-        services.memories.delete(last)
-    else:
-        services.memories.delete_many([last])
+    _, last, successor = _supersede_many(services)
+    removals: dict[str, Callable[[], object]] = {
+        "forget": lambda: forget(services, Selection(ids=(last,))),
+        "delete": lambda: services.memories.delete(last),
+        "delete_many": lambda: services.memories.delete_many([last]),
+    }
+    removals[remove]()
     successors = Counter(memory.superseded_by for memory in list_memories(services.memories))
     assert successors == {successor: 50, last: 3, None: 1}
 
@@ -155,10 +177,7 @@ def test_the_removal_of_a_memory_that_superseded_many_changes_fifty_of_them(
 def test_the_successor_of_a_forgotten_memory_gets_the_older_memories_that_are_not_forgotten(
     services: FakeServices,
 ) -> None:
-    *many, last, successor = store_contents(services.memories, *(f"note {n}" for n in range(55)))
-    for old in many:
-        services.memories.update(old, MemoryChange(superseded_by=last))
-    services.memories.update(last, MemoryChange(superseded_by=successor))
+    many, last, successor = _supersede_many(services)
     forget(services, Selection(ids=(last, *many[3:])))
     successors = Counter(memory.superseded_by for memory in list_memories(services.memories))
     assert successors == {successor: 3, None: 1}
@@ -254,12 +273,12 @@ def test_a_memory_that_is_embedded_while_a_forgetting_begins_is_not_stored(servi
 
 
 def test_forgetting_clears_the_texts_of_a_queued_request_but_keeps_its_row(
-    services: FakeServices, shared_database: SharedDatabase
+    services: FakeServices, owner: Connection
 ) -> None:
     ingest_request = request("a secret recipe for oolong")
     services.memories.record_attempt([as_failed(ingest_request, "the model has no quota for a secret recipe")])
     forget(services)
-    row = shared_database.owner.one("SELECT state, error, note, provenance FROM ingest_requests")
+    row = owner.one("SELECT state, error, note, provenance FROM ingest_requests")
     assert "secret" not in json.dumps(row.by_name)
     assert row["state"] == "deleted"
 
@@ -290,9 +309,7 @@ def _requests_in(letter: DeadLetter) -> list[str]:
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_dead_letter_keeps_only_what_is_not_forgotten(letters: Letters, when: str) -> None:
     tea, coffee = request("a pot of tea", tags=("tea",)), request("a cup of coffee")
-    steps: list[Callable[[], object]] = [lambda: letters.give_up(push(tea, coffee)), lambda: forget(letters, TEA)]
-    for step in steps if when == "before" else reversed(steps):
-        step()
+    in_order(when, lambda: letters.give_up(push(tea, coffee)), lambda: forget(letters, TEA))
     (letter,) = letters.memories.dead_letters(10)
     assert _requests_in(letter) == ["a cup of coffee"]
     assert b"pot of tea" not in letter.data
@@ -328,12 +345,8 @@ def test_a_partly_forgotten_dead_letter_keeps_the_part_of_its_cause_that_quotes_
     texts = ("tea", "a pot of tea"), ("green", "green tea"), ("coffee", "a cup of coffee")
     sent = push(*(request(text, tags=(tag,)) for tag, text in texts))
     letter = sent.dead_letter(cause, DeadLetterKind.OVER_QUOTA)
-    steps: list[Callable[[], object]] = [
-        lambda: dead_letters.store_over_quota(letter, memories=letters.memories),
-        lambda: forget(letters, TEA),
-    ]
-    for step in steps if when == "before" else reversed(steps):
-        step()
+    store_letter = partial(dead_letters.store_over_quota, letter, memories=letters.memories)
+    in_order(when, store_letter, lambda: forget(letters, TEA))
     forget(letters, Selection(filters=Filters(tags=("green",), include_superseded=True)))
     (remaining,) = letters.memories.dead_letters(10)
     assert remaining.cause == (f"{kept}; {PARTLY}" if kept else PARTLY)
@@ -344,8 +357,7 @@ def test_the_cause_of_a_partly_forgotten_message_is_read_from_its_remaining_part
     tea = {"content": "green tea", "timestamp": BEFORE.isoformat(), "tags": ["tea"]}
     twice = {**tea, "tags": [tag], "request_id": TWICE}
     body = {"memories": [tea, {**twice, "content": "a"}, {**twice, "content": "b"}, {"content": "x"}]}
-    attributes = {"namespace": "ns", FIRST_PUBLISHED: BEFORE.isoformat()}
-    deliver(Push(Published(message_id="1", data=json.dumps(body).encode(), attributes=attributes), 1), letters)
+    deliver(_unchecked(json.dumps(body).encode()), letters)
     forget(letters, TEA)
     (remaining,) = letters.memories.dead_letters(10)
     conflict = f"memories[2] has the request_id {TWICE} of another memory; {PARTLY}"
@@ -354,12 +366,8 @@ def test_the_cause_of_a_partly_forgotten_message_is_read_from_its_remaining_part
 
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_dead_letter_with_only_forgotten_memories_is_removed(letters: Letters, when: str) -> None:
-    steps: list[Callable[[], object]] = [
-        lambda: letters.give_up(push(request("a pot of tea", tags=("tea",)))),
-        lambda: forget(letters, TEA),
-    ]
-    for step in steps if when == "before" else reversed(steps):
-        step()
+    message = push(request("a pot of tea", tags=("tea",)))
+    in_order(when, lambda: letters.give_up(message), lambda: forget(letters, TEA))
     assert letters.memories.dead_letters(10) == []
 
 
@@ -368,15 +376,7 @@ def test_a_dead_letter_with_only_forgotten_memories_is_removed(letters: Letters,
 def test_an_unreadable_dead_letter_is_removed_only_if_all_memories_are_forgotten(
     letters: Letters, selection: Selection, remaining: int, when: str
 ) -> None:
-    published = Published(
-        message_id="1", data=b"not JSON", attributes={"namespace": "ns", FIRST_PUBLISHED: BEFORE.isoformat()}
-    )
-    steps: list[Callable[[], object]] = [
-        lambda: deliver(Push(published, 1), letters),
-        lambda: forget(letters, selection),
-    ]
-    for step in steps if when == "before" else reversed(steps):
-        step()
+    in_order(when, lambda: deliver(_unchecked(b"not JSON"), letters), lambda: forget(letters, selection))
     assert len(letters.memories.dead_letters(10)) == remaining
 
 
@@ -384,8 +384,7 @@ def test_a_forgetting_that_was_interrupted_continues(services: FakeServices, mon
     monkeypatch.setattr("mnemosyne.adapters.database.forgetting.FORGOTTEN_AT_ONCE", 2)
     for number in range(5):
         store_content(services.memories, f"tea {number}", tags=("tea",))
-    token = services.memories.preview_forgetting(TEA, 1).token
-    forgetting_id = forgetting.begin(TEA, token, "", memories=services.memories)
+    forgetting_id = begin(services, TEA)
     state = forgetting.proceed(forgetting_id, memories=services.memories, deadline=0)
     assert (state.left, state.finished_at) == (3, None)
     (listed,) = services.memories.forgettings(10)
@@ -416,17 +415,11 @@ def test_the_tool_makes_a_dry_run_and_forgets_with_its_token(services: FakeServi
     again = answer_of(services, "forget_memories", forgetting_id=answer["forgetting_id"])
     assert again == answer
     assert "make another dry run" in error_of(services, "forget_memories", all=True, token=dry["token"])
-    assert "give either ids, or filters" in error_of(services, "forget_memories")
-
-
-def _begin(services: FakeServices, selection: Selection) -> UUID:
-    token = services.memories.preview_forgetting(selection, 1).token
-    return forgetting.begin(selection, token, "", memories=services.memories)
 
 
 def test_a_forgetting_with_memories_left_cannot_be_finished(services: FakeServices) -> None:
     store_content(services.memories, "oolong")
-    forgetting_id = _begin(services, ALL)
+    forgetting_id = begin(services, ALL)
     services.memories.finish_forgetting(forgetting_id)
     assert forgetting.read(forgetting_id, memories=services.memories).finished_at is None
     later = cursors.encode(KeysetCursor(timestamp=AFTER, key="x"), ForgetArguments())
@@ -436,7 +429,7 @@ def test_a_forgetting_with_memories_left_cannot_be_finished(services: FakeServic
 
 def test_a_memory_published_during_the_forgetting_is_stored(services: FakeServices) -> None:
     old = store_content(services.memories, "oolong", tags=("tea",))
-    forgetting_id = _begin(services, TEA)
+    forgetting_id = begin(services, TEA)
     ingest_request = request("oolong", tags=("tea",))
     deliver(push(ingest_request, published=AFTER), services)
     status = status_of(services.memories, ingest_request.request_id)
@@ -448,7 +441,7 @@ def test_a_memory_published_during_the_forgetting_is_stored(services: FakeServic
 
 @pytest.mark.parametrize("attempted", ["before", "during"])
 def test_a_forgotten_failed_request_keeps_no_words_of_its_content(
-    letters: Letters, shared_database: SharedDatabase, attempted: str
+    letters: Letters, owner: Connection, attempted: str
 ) -> None:
     ingest_request = request("a secret pot of tea", tags=("tea",))
 
@@ -465,17 +458,16 @@ def test_a_forgotten_failed_request_keeps_no_words_of_its_content(
         fail()
     else:
         deliver(push(ingest_request), letters)
-    rows = shared_database.owner.run("SELECT CAST(to_jsonb(i) AS text) AS row FROM ingest_requests i")
-    assert not [row["row"] for row in rows if "secret" in row["row"]]
+    assert "secret" not in str(_rows_of_requests(owner))
 
 
 @pytest.mark.parametrize(
     "invalid",
-    [{"timestamp": 2026}, {"tags": ["tea", 7]}, {"request_id": "mine"}, {"timestamp": 2026, "session": "kitchen"}],
+    [{"tags": ["tea", 7]}, {"request_id": "mine"}, {"timestamp": 2026, "session": "kitchen"}],
 )
 @pytest.mark.parametrize("imported", [False, True], ids=["a message", "an import"])
 def test_an_invalid_request_with_the_content_of_a_forgotten_memory_keeps_no_words(
-    services: FakeServices, shared_database: SharedDatabase, invalid: dict[str, object], imported: bool
+    services: FakeServices, owner: Connection, invalid: dict[str, object], imported: bool
 ) -> None:
     memory = {"content": f"a secret pot{' of tea' * 30}", "timestamp": "2026-05-20T12:00:00Z", "tags": ["tea"]}
     bad = {**memory, **invalid}
@@ -485,27 +477,27 @@ def test_an_invalid_request_with_the_content_of_a_forgotten_memory_keeps_no_word
     else:
         deliver(_message(bad), services)
     deliver(_message({**memory, "session": bad.get("session")}, message_id="2"), services)
-    assert "secret" in str(_rows_of_requests(shared_database))
+    assert "secret" in str(_rows_of_requests(owner))
     forget(services, TEA)
-    assert "secret" not in str(_rows_of_requests(shared_database))
+    assert "secret" not in str(_rows_of_requests(owner))
 
 
-def _rows_of_requests(shared_database: SharedDatabase) -> list[str]:
-    rows = shared_database.owner.run("SELECT CAST(to_jsonb(i) AS text) AS row FROM ingest_requests i")
+def _rows_of_requests(owner: Connection) -> list[str]:
+    rows = owner.run("SELECT CAST(to_jsonb(i) AS text) AS row FROM ingest_requests i")
     return [row["row"] for row in rows]
 
 
 def test_a_dead_lettered_request_whose_letter_was_dropped_keeps_no_words_of_a_forgotten_memory(
-    services: FakeServices, shared_database: SharedDatabase
+    services: FakeServices, owner: Connection
 ) -> None:
     data, attributes = encode("ns", [request("a secret pot of tea")], "")
     waited = Published(message_id="1", data=data, attributes=attributes, publish_time=BEFORE.isoformat())
     give_up(Push(waited, 1), services)
     services.memories.drop_dead_letters(["1"])
-    assert "secret" in str(_rows_of_requests(shared_database))
+    assert "secret" in str(_rows_of_requests(owner))
     store_content(services.memories, "a secret pot of tea", tags=("tea",))
     forget(services, TEA)
-    assert "secret" not in str(_rows_of_requests(shared_database))
+    assert "secret" not in str(_rows_of_requests(owner))
 
 
 def test_a_record_is_stored_again_with_other_content_at_any_time(services: FakeServices) -> None:
@@ -520,27 +512,23 @@ INVALID = {"content": "a secret that is invalid", "timestamp": "tomorrow"}
 
 
 def _message(*memories: object, message_id: str = "1") -> Push:
-    data = json.dumps({"memories": memories}).encode()
-    named = {"namespace": "ns", "schema_version": "1", FIRST_PUBLISHED: BEFORE.isoformat()}
-    return Push(Published(message_id=message_id, data=data, attributes=named), 1)
+    return _unchecked(json.dumps({"memories": memories}).encode(), message_id=message_id)
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_forgetting_all_memories_removes_the_texts_of_invalid_ones(
-    letters: Letters, shared_database: SharedDatabase, when: str
+    letters: Letters, owner: Connection, when: str
 ) -> None:
     half_invalid = _message(INVALID, {"content": "oolong", "timestamp": "2026-05-20T12:00:00Z"})
-    steps: list[Callable[[], object]] = [lambda: letters.give_up(half_invalid), lambda: forget(letters)]
-    for step in steps if when == "before" else reversed(steps):
-        step()
+    in_order(when, lambda: letters.give_up(half_invalid), lambda: forget(letters))
     assert letters.memories.dead_letters(10) == []
-    assert "secret" not in str(_rows_of_requests(shared_database))
+    assert "secret" not in str(_rows_of_requests(owner))
 
 
 @pytest.mark.parametrize("selection", [ALL, TEA], ids=["all", "tea"])
 @pytest.mark.parametrize("waited", [True, False])
 def test_a_message_that_becomes_a_dead_letter_after_a_forgetting_brings_no_texts_of_invalid_memories_back(
-    letters: Letters, shared_database: SharedDatabase, selection: Selection, waited: bool
+    letters: Letters, owner: Connection, selection: Selection, waited: bool
 ) -> None:
     store_content(letters.memories, "a pot of tea", tags=("tea",))
     forget(letters, selection)
@@ -549,7 +537,7 @@ def test_a_message_that_becomes_a_dead_letter_after_a_forgetting_brings_no_texts
         give_up(replace(delivery, message=replace(delivery.message, publish_time=BEFORE.isoformat())), letters)
     else:
         letters.give_up(delivery)
-    assert "secret" not in str(_rows_of_requests(shared_database))
+    assert "secret" not in str(_rows_of_requests(owner))
 
 
 @pytest.mark.parametrize(
@@ -563,23 +551,19 @@ def test_an_unreadable_message_published_after_a_forgetting_of_all_memories_has_
     services: FakeServices, data: bytes, error: str
 ) -> None:
     forget(services)
-    request_id = UUID(int=7)
-    named = {"namespace": "ns", FIRST_PUBLISHED: AFTER.isoformat()}
-    unreadable = Published(message_id="1", data=data % str(request_id).encode(), attributes=named)
-    deliver(Push(unreadable, 1), services)
-    status = status_of(services.memories, request_id)
+    deliver(_unchecked(data % str(UUID(int=7)).encode(), AFTER), services)
+    status = status_of(services.memories, UUID(int=7))
     assert (status.state, str(status.error).partition(":")[0]) == (IngestState.FAILED, error)
 
 
 def test_a_message_of_a_newer_schema_version_keeps_its_first_words_after_a_forgetting(
-    services: FakeServices, shared_database: SharedDatabase
+    services: FakeServices, owner: Connection
 ) -> None:
     forget(services)
     data = b'{"schema_version": 2, "content": "oolong", "timestamp": "2026-05-20"}'
-    newer = Published(message_id="1", data=data, attributes={"namespace": "ns", FIRST_PUBLISHED: AFTER.isoformat()})
     with pytest.raises(ItemUnavailable):
-        deliver(Push(newer, 1), services)
-    row = shared_database.owner.one("SELECT provenance ->> 'first_words' AS words FROM ingest_requests")
+        deliver(_unchecked(data, AFTER), services)
+    row = owner.one("SELECT provenance ->> 'first_words' AS words FROM ingest_requests")
     assert row["words"] == "oolong"
 
 
@@ -625,8 +609,8 @@ def test_a_finished_forgetting_does_not_change_when_it_is_repeated(services: Fak
     assert forgetting.read(forgetting_id, memories=services.memories) == state
 
 
-def test_the_database_and_the_functions_give_the_same_error(shared_database: SharedDatabase) -> None:
-    assert shared_database.owner.one("SELECT forgotten_error() AS error")["error"] == FORGOTTEN
+def test_the_database_and_the_functions_give_the_same_error(owner: Connection) -> None:
+    assert owner.one("SELECT forgotten_error() AS error")["error"] == FORGOTTEN
 
 
 def test_forgettings_are_listed_the_latest_first(services: FakeServices) -> None:
