@@ -67,7 +67,7 @@ IDENTITY = {
     "MNEMOSYNE_OIDC_ISSUER": "http://127.0.0.1:9/x",
     "MNEMOSYNE_OIDC_AUDIENCE": "us",
 }
-# Arguments of `examine`, the check that fails, and parts of what it has seen and of its remedy.
+# Arguments of `examine`, the check that fails, and parts of its fields `seen` and `remedy`.
 FAULTS: Mapping[str, tuple[dict[str, Any], str, str, str]] = {
     "a setting": (INVALID, "settings", "MNEMOSYNE_TOPIC", ""),
     "another setting": (INVALID, "settings", "MNEMOSYNE_DB_POOL_SIZE", ""),
@@ -122,7 +122,7 @@ def test_a_fault_is_a_failed_check_with_its_fix(examine: Any, monkeypatch: pytes
     assert remedy in check["remedy"]
 
 
-# Arguments of `examine`, a check that does not fail, a part of what it has seen, and whether it is a warning.
+# Arguments of `examine`, a check that does not fail, a part of its field `seen`, and whether it is a warning.
 NO_FAULTS: Mapping[str, tuple[dict[str, Any], str, str, bool]] = {
     "no embedder in the settings": ({"space": OTHER_SPACE}, "embedding space", str(OTHER_SPACE), False),
     "a function's database user": ({"user": "mcp"}, "role", "mcp", False),

@@ -38,12 +38,18 @@ class Ended:
 Way = Callable[[System, str, str, datetime], Ended]
 
 
-def _by_a_bucket(storage: Storage, system: System, name: str, text: str, modified: datetime) -> Ended:
+def _import(storage: Storage, system: System, name: str, text: str) -> list[dict[str, Any]]:
+    """Import an object, and return the outcomes in its report."""
     blob = storage.put("bucket", name, text.encode())
     stored_object = StoredObject(bucket="bucket", name=name, generation=blob.generation)
     system.import_object(stored_object)
-    _, line = map(json.loads, storage.objects["bucket", stored_object.report].data.splitlines())
-    return Ended(line["state"], line["note"])
+    _, *outcomes = map(json.loads, storage.objects["bucket", stored_object.report].data.splitlines())
+    return outcomes
+
+
+def _by_a_bucket(storage: Storage, system: System, name: str, text: str, modified: datetime) -> Ended:
+    (outcome,) = _import(storage, system, name, text)
+    return Ended(outcome["state"], outcome["note"])
 
 
 def _by_the_console(system: System, name: str, text: str, modified: datetime) -> Ended:
@@ -93,3 +99,10 @@ def test_an_edited_note_is_a_new_version_and_an_unchanged_one_a_duplicate(system
     assert "The otter came." in current.content and "The heron came" in old.content
     assert old.superseded_by_hash == current.content_hash
     assert edited.note == f"memory {old.id} is superseded by memory {current.id}"
+
+
+def test_each_chronicle_of_an_object_has_an_outcome_with_its_line(system: System) -> None:
+    chronicle = "[[[CHRONICLE_START]]]\nTS: 2026-05-20\nBODY: tea\n[[[CHRONICLE_END]]]\n"
+    with emulated_storage() as storage:
+        outcomes = _import(storage, system, "log.txt", "preamble\n" + chronicle * 2)
+    assert [(outcome["line"], outcome["state"]) for outcome in outcomes] == [(2, "stored"), (6, "duplicate")]
