@@ -46,16 +46,13 @@ def expire(owner: Connection) -> Callable[[UUID], object]:
 
 
 @pytest.fixture
-def set_lifetimes(owner: Connection) -> Callable[[timedelta | None, timedelta | None], None]:
+def set_lifetimes(shared_database: SharedDatabase) -> Callable[..., object]:
     """Function that sets the default and the maximum lifetime of the tests' namespace."""
 
     def write(default: timedelta | None = None, maximum: timedelta | None = None) -> None:
-        owner.run(
-            "INSERT INTO retention (namespace, default_lifetime, maximum_lifetime) "
-            "VALUES ('ns', CAST(:default AS bigint), CAST(:maximum AS bigint))",
-            default=default and int(default.total_seconds()),
-            maximum=maximum and int(maximum.total_seconds()),
-        )
+        lifetimes = {"default": default, "maximum": maximum}
+        seconds = {name: int(value.total_seconds()) if value else None for name, value in lifetimes.items()}
+        Retention(shared_database.connect_as_owner).set("ns", seconds)
 
     return write
 
@@ -172,7 +169,7 @@ def test_a_content_that_one_of_two_requests_pins_outlasts_the_default_lifetime(
     pinned_first: bool,
     services: FakeServices,
     owner: Connection,
-    set_lifetimes: Callable[..., None],
+    set_lifetimes: Callable[..., object],
 ) -> None:
     if before:
         set_lifetimes(before.get("default"), before.get("maximum"))
@@ -186,14 +183,13 @@ def test_a_content_that_one_of_two_requests_pins_outlasts_the_default_lifetime(
     expires_at = expiry_of(services, memory_id)
     assert (expires_at is None) == (maximum is None)
     assert maximum is None or (expires_at and expires_at > datetime.now(UTC) + maximum - timedelta(hours=1))
-    owner.run("DELETE FROM retention")
     set_lifetimes(timedelta(days=1), maximum)
     owner.run("SELECT apply_retention('ns', NULL, 10)")
     assert expiry_of(services, memory_id) == expires_at
 
 
 def test_a_content_that_no_request_pins_without_an_expiry_keeps_the_default_lifetime(
-    services: FakeServices, set_lifetimes: Callable[..., None]
+    services: FakeServices, set_lifetimes: Callable[..., object]
 ) -> None:
     set_lifetimes(timedelta(days=7))
     memory_id = store_content(services.memories, "oolong", pinned=True, expires_at=SOON)
@@ -205,7 +201,7 @@ def test_a_content_that_no_request_pins_without_an_expiry_keeps_the_default_life
 
 @pytest.mark.parametrize(("days", "note"), [(60, None), (1, "expires_at")])
 def test_the_note_of_a_duplicate_compares_its_expiry_with_the_default_lifetime(
-    services: FakeServices, set_lifetimes: Callable[..., None], days: int, note: str | None
+    services: FakeServices, set_lifetimes: Callable[..., object], days: int, note: str | None
 ) -> None:
     set_lifetimes(timedelta(days=7))
     store_content(services.memories, "oolong")
@@ -215,7 +211,7 @@ def test_the_note_of_a_duplicate_compares_its_expiry_with_the_default_lifetime(
 
 
 def test_a_redelivered_request_does_not_extend_the_lifetime_of_its_memory(
-    services: FakeServices, set_lifetimes: Callable[..., None], owner: Connection
+    services: FakeServices, set_lifetimes: Callable[..., object], owner: Connection
 ) -> None:
     set_lifetimes(timedelta(days=7))
     ingest_request = request("oolong")
@@ -242,7 +238,7 @@ def test_a_version_that_is_not_stored_does_not_extend_the_expiry_of_a_memory_wit
     [({}, 7), ({"pinned": True}, 30), ({"expires_at": SOON}, 1), ({"expires_at": SOON + timedelta(days=300)}, 30)],
 )
 def test_the_default_lifetime_applies_to_memories_without_an_expiry_and_the_maximum_to_all(
-    fields: dict[str, Any], days: int, services: FakeServices, set_lifetimes: Callable[..., None]
+    fields: dict[str, Any], days: int, services: FakeServices, set_lifetimes: Callable[..., object]
 ) -> None:
     set_lifetimes(timedelta(days=7), timedelta(days=30))
     expires_at = expiry_of(services, store_content(services.memories, "oolong", **fields))
@@ -281,7 +277,7 @@ def test_an_expiry_in_the_past_is_refused(services: FakeServices) -> None:
 
 def test_a_memory_whose_default_lifetime_has_passed_stays_pinned(
     services: FakeServices,
-    set_lifetimes: Callable[[timedelta | None, timedelta | None], None],
+    set_lifetimes: Callable[..., object],
     owner: Connection,
 ) -> None:
     set_lifetimes(timedelta(days=1), None)

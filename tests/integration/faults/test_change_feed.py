@@ -149,9 +149,10 @@ def test_through_kills_and_redelivery_records_have_their_latest_versions_and_eac
     kinds = _kinds((str(event.memory_id), event.kind.value) for event in events)
     present = {str(row["id"]) for row in rows}
     assert present <= kinds.keys()
-    for memory_id, of_memory in kinds.items():
-        assert of_memory[0] == "created" and of_memory.count("created") == 1, of_memory
-        assert [kind for kind in of_memory if kind in REMOVALS] == ([] if memory_id in present else of_memory[-1:])
+    for memory_id, memory_kinds in kinds.items():
+        assert memory_kinds[0] == "created" and memory_kinds.count("created") == 1, memory_kinds
+        removals = [kind for kind in memory_kinds if kind in REMOVALS]
+        assert removals == ([] if memory_id in present else memory_kinds[-1:])
     feed.announce()
     received = feed.received(len(events))
     assert len(received) == len(events)
