@@ -1,13 +1,9 @@
 """The real google-genai client against a local server: requests, and the error for each fault."""
 
-import os
-import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from itertools import count, product
-from pathlib import Path
 from threading import Barrier
 from types import SimpleNamespace
 from typing import Any
@@ -21,29 +17,6 @@ from mnemosyne.domain.chunking import embed_whole
 from mnemosyne.errors import Broken, ItemUnavailable, Misconfigured, ServiceError, Unavailable
 from tests.fakes_wire.gemini import GeminiServer, error
 from tests.fakes_wire.http import Reply
-from tests.fakes_wire.metadata import MetadataServer
-
-ROOT = Path(__file__).parents[2]
-
-
-def test_vertex_ai_is_called_with_the_function_s_identity(
-    gemini: GeminiServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("GEMINI_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS"):
-        monkeypatch.delenv(name)
-    with MetadataServer().serving() as metadata:
-        # google-auth reads its variables at import, so the calls are made in a new process.
-        program = """
-from mnemosyne.adapters.embedders.gemini import GeminiEmbedder, VertexAi
-embedder = GeminiEmbedder("gemini-embedding-2", 64, VertexAi("test-project", "europe-west1"))
-print(len(embedder.embed_documents(["tea", "cars", "tea"])), embedder.embed_query("tea").shape)
-"""
-        environment = {**os.environ, **metadata.environment, "PYTHONPATH": "functions"}
-        completed = subprocess.run(
-            [sys.executable, "-c", program], env=environment, capture_output=True, text=True, cwd=ROOT, check=False
-        )
-    assert completed.stdout == "3 (64,)\n", completed.stderr
-    assert gemini.texts == 4
 
 
 def test_the_first_calls_of_several_threads_share_a_client(gemini: GeminiServer) -> None:

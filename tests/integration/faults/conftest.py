@@ -103,16 +103,7 @@ class Cloud:
         """Deliver notifications of Cloud Storage to the function that reads objects, for the test's namespace."""
         self._entry(OBJECTS, f"{self._objects.url}/objects/{self.namespace}", deadline=600)
 
-    def admit_publisher(self) -> str:
-        """Create the topic of a publisher that may write only to the test's namespace, as Terraform does."""
-        topic = f"projects/{local_emulator.PROJECT}/topics/publisher"
-        dead_letters = f"{topic}-dead-letter"
-        self._entry(dead_letters, f"{self._dead_letters.url}/namespaces/{self.namespace}", deadline=10)
-        policy = {"dead_letter_topic": dead_letters, "max_delivery_attempts": 5}
-        self._entry(topic, f"{self.push.url}/namespaces/{self.namespace}", deadline=10, dead_letter_policy=policy)
-        return topic
-
-    def _entry(self, topic: str, url: str, *, deadline: int, **policy: Any) -> None:
+    def _entry(self, topic: str, url: str, *, deadline: int) -> None:
         with suppress(AlreadyExists), PublisherClient() as publisher:
             publisher.create_topic(name=topic)
         name = topic.replace("/topics/", "/subscriptions/")
@@ -124,7 +115,6 @@ class Cloud:
                 "topic": topic,
                 "ack_deadline_seconds": deadline,
                 **({"push_config": {"push_endpoint": url}} if url else {}),
-                **policy,
             }
             client.create_subscription(request=request)
 
@@ -142,14 +132,10 @@ class Cloud:
         wait_until(enough, f"{count} outcomes are told")
         return list(events.values())
 
-    def publish(self, topic: str, data: bytes, **attributes: str) -> str:
-        """Publish a message with the client library, as another project's publisher does, and return its message id."""
+    def _notify(self, data: bytes, attributes: dict[str, str]) -> None:
         client: Any = PublisherClient()
         with client:
-            return str(client.publish(topic, data, **attributes).result(20))
-
-    def _notify(self, data: bytes, attributes: dict[str, str]) -> None:
-        self.publish(OBJECTS, data, **attributes)
+            client.publish(OBJECTS, data, **attributes).result(20)
 
     def reset(self) -> None:
         """Remove all faults, and use a new namespace and new subscriptions.
