@@ -8,6 +8,7 @@ import socket
 import ssl
 import tempfile
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
@@ -18,13 +19,14 @@ import pytest
 
 from mnemosyne.adapters.database import cloud_sql
 from mnemosyne.adapters.database.cloud_sql import CloudSql
-from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.adapters.database.connections import TRUSTED_SECONDS, connection_factory
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
 from mnemosyne.errors import Misconfigured, ServiceError, Unavailable
 from mnemosyne.observability import configure_logging
 from tests.fakes_wire.cloud_sql import INSTANCE, REGION, CloudSqlInstance
 from tests.fakes_wire.metadata import EMAIL, TOKEN, MetadataServer
+from tests.waiting import wait_until
 
 # Python warns of unclosed sockets, because the Connector does not close the socket of a log-in that failed.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <ssl.SSLSocket:ResourceWarning")
@@ -122,6 +124,20 @@ def test_the_second_session_makes_no_call_of_the_admin_api_and_loads_no_certific
     monkeypatch.setattr(ssl, "create_default_context", None)
     _query(connect)
     assert len(instance.calls) == 2
+
+
+def test_when_all_backends_are_killed_the_next_checkout_works(
+    instance: CloudSqlInstance, cluster: postgres.EmbeddedPostgres
+) -> None:
+    with closing(Pool(_opener(instance), 1)) as pool:
+        with pool.connection() as connection:
+            connection.run("SELECT 1")
+        with closing(connection_factory(cluster.url(postgres.OWNER))()) as owner:
+            owner.run("SELECT pg_terminate_backend(pid, 9000) FROM pg_stat_activity WHERE usename = :role", role=ROLE)
+        killed = time.monotonic()
+        wait_until(lambda: time.monotonic() > killed + TRUSTED_SECONDS, "idle connections are asked before their use")
+        with pool.connection() as connection:
+            assert connection.run("SELECT 1") == [[1]]
 
 
 def test_a_certificate_that_the_server_refuses_is_renewed(instance: CloudSqlInstance) -> None:

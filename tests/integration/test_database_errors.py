@@ -9,7 +9,7 @@ from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.domain.memory import IngestState
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.principal import LOCAL
-from mnemosyne.errors import Broken, InvalidRequest, Misconfigured, MnemosyneError, StatementTimeout, Unavailable
+from mnemosyne.errors import Broken, Unavailable
 from mnemosyne.service.deliveries import give_up, store
 from tests.database_errors import FAULTS
 from tests.fakes import FakeServices, request
@@ -99,24 +99,6 @@ def test_a_tool_says_that_the_operator_must_act_and_does_not_ask_to_be_called_ag
     assert "unavailable until the server's operator acts" in text
     assert "this function lacks a right in the database" in text
     assert "reported_outcome" not in text
-
-
-@pytest.mark.parametrize(
-    ("state", "expected"),
-    [
-        ("08006", Unavailable),
-        ("57014", StatementTimeout),
-        ("58030", Broken),
-        ("42883", Misconfigured),
-        ("22003", InvalidRequest),
-    ],
-)
-def test_an_error_of_the_server_is_classified_by_its_sqlstate(
-    pool: Pool, state: str, expected: type[MnemosyneError]
-) -> None:
-    with pool.connection() as connection, pytest.raises(MnemosyneError) as raised:
-        connection.run_file(f"DO $$ BEGIN RAISE SQLSTATE '{state}' USING MESSAGE = 'of the server'; END $$")
-    assert type(raised.value) is expected
 
 
 def test_a_connection_that_is_read_only_is_not_used_again(pool: Pool) -> None:

@@ -276,9 +276,7 @@ def test_an_expiry_in_the_past_is_refused(services: FakeServices) -> None:
 
 
 def test_a_memory_whose_default_lifetime_has_passed_stays_pinned(
-    services: FakeServices,
-    set_lifetimes: Callable[..., object],
-    owner: Connection,
+    services: FakeServices, set_lifetimes: Callable[..., object], owner: Connection
 ) -> None:
     set_lifetimes(timedelta(days=1), None)
     memory_id = store_content(services.memories, "oolong", pinned=True)

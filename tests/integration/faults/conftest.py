@@ -135,7 +135,7 @@ class Cloud:
     def _notify(self, data: bytes, attributes: dict[str, str]) -> None:
         client: Any = PublisherClient()
         with client:
-            client.publish(OBJECTS, data, **attributes).result(20)
+            client.publish(OBJECTS, data, **attributes).result(120)
 
     def reset(self) -> None:
         """Remove all faults, and use a new namespace and new subscriptions.
