@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from tests.terraform.gcloud_operator import operator, refused_operator
+from tests.terraform.gcloud_operator import checks, operator, scripts
 from tests.terraform.monitoring import ENTRIES, NOTIFIED, Monitoring
 from tests.terraform.workspace import PROJECT, ROOT, TERRAFORM, Done, Workspace, changes_of, workspace
 
-__all__ = ["ROOT", "TERRAFORM", "Plan", "operator", "refused_operator"]
+__all__ = ["ROOT", "TERRAFORM", "Plan", "checks", "operator", "scripts"]
 
 
 EVERYTHING = {

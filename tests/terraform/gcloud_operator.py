@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,63 @@ import pytest
 from tests.fakes_wire.google.apis import PROJECT, GoogleApis, succeeded
 from tests.fakes_wire.google.environment import gcloud_environment
 from tests.operations import workflow
-from tests.terraform.workspace import GOGC, ROOT, Workspace, write_small_source
+from tests.terraform.workspace import GOGC, ROOT, Workspace, write_program, write_small_source
 
 BUCKET = f"{PROJECT}-terraform"
+
+
+class Scripts:
+    """A directory with a copy of the scripts in infra/deploy, whose functions run one by one.
+
+    A whole `make deploy` takes ten times as long as a function.
+    """
+
+    apis: GoogleApis
+    """The APIs that the real gcloud calls, in the scripts of the fixture `checks`."""
+
+    def __init__(self, home: Path, environment: Mapping[str, str] | None = None) -> None:
+        self.home = home
+        self.tfvars = home / "terraform/terraform.tfvars"
+        """A path without a file."""
+        (home / "terraform/modules/mnemosyne").mkdir(parents=True)
+        shutil.copytree(ROOT / "infra/deploy", home / "infra/deploy")
+        (home / "bin").mkdir()
+        self.environment = {**(environment or {}), "PATH": f"{home}/bin:{os.environ['PATH']}", "PROJECT": PROJECT}
+
+    def program(self, name: str, script: str) -> None:
+        """Let a shell script replace a program that the scripts call."""
+        write_program(self.home / "bin" / name, script)
+
+    def run(self, command: str, *, answer: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+        """Run a command of bash, such as a function of `common.sh`, `preflight.sh` or `deploy`."""
+        functions = (ROOT / "infra/deploy/deploy").read_text().partition("\nenable_apis\n")[0]
+        return subprocess.run(
+            ["bash", "-c", f"{functions}\n{command}", "infra/deploy/deploy"],
+            cwd=self.home,
+            env=self.environment | environment,
+            input=answer,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+
+@pytest.fixture
+def scripts(tmp_path: Path) -> Scripts:
+    """Scripts without gcloud and terraform, which a test replaces."""
+    return Scripts(tmp_path)
+
+
+@pytest.fixture
+def checks(tmp_path: Path) -> Iterator[Scripts]:
+    """Scripts with the real gcloud on a fake of Google's APIs. Terraform's state is empty."""
+    if shutil.which("gcloud") is None:
+        pytest.skip("NOT TESTED: gcloud is not installed")
+    with GoogleApis().serving() as apis:
+        new_scripts = Scripts(tmp_path, gcloud_environment(apis.host, tmp_path))
+        new_scripts.apis = apis
+        new_scripts.program("terraform", ":")
+        yield new_scripts
 
 
 class Operator:
@@ -39,10 +93,8 @@ class Operator:
         # installs nothing.
         os.utime(self.clone / "functions" / "requirements.txt", (0, 0))
         (self.clone / ".venv").symlink_to(ROOT / ".venv")
-        self._failures = home / "failures.json"
         self.environment = {
             **gcloud_environment(apis.host, home),
-            "TFCHECK_FAILURES": str(self._failures),
             "CHECKPOINT_DISABLE": "1",
             **GOGC,
             "TF_IN_AUTOMATION": "1",
@@ -57,27 +109,15 @@ class Operator:
             command, cwd=self.clone, env=self.environment, input=answer, capture_output=True, text=True, timeout=1800
         )
 
-    def deploy(self, *variables: str) -> subprocess.CompletedProcess[str]:
-        """Run `make deploy` without a confirmation."""
-        return self.make("deploy", "ARGS=-auto-approve", *variables)
-
-    def preflight(self, *variables: str, resource: str = "random_id.database") -> subprocess.CompletedProcess[str]:
-        """Run `make deploy`, but apply one resource instead of all."""
-        return self.make("deploy", f"ARGS=-auto-approve -target=module.mnemosyne.{resource}", *variables)
-
-    def fail(self, **messages: str) -> None:
-        """Make each later apply of these resource types fail with a message. Without arguments, no apply fails."""
-        self._failures.write_text(json.dumps(messages))
-
-    def state_of(self, deployment: str = "mnemosyne") -> dict[str, Any]:
+    def state_of(self, deployment: str) -> dict[str, Any]:
         """Return Terraform's state of a deployment, as it is stored in the bucket."""
         state: dict[str, Any] = json.loads(self.apis.buckets.known[BUCKET].objects[f"{deployment}/default.tfstate"])
         return state
 
 
 @pytest.fixture
-def refused_operator(tmp_path: Path) -> Iterator[Operator]:
-    """An operator whose commands are refused before they run terraform."""
+def operator(tmp_path: Path, empty: Workspace) -> Iterator[Operator]:
+    """An operator whose terraform uses the checker's providers (tfcheck) instead of Google's."""
     if shutil.which("gcloud") is None:
         pytest.skip("NOT TESTED: gcloud is not installed")
     with GoogleApis().serving() as apis:
@@ -87,13 +127,8 @@ def refused_operator(tmp_path: Path) -> Iterator[Operator]:
             new_operator.operations.append((action, arguments))
             return {"id": arguments["id"]}
 
-        apis.workflows["mnemosyne-operate"] = workflow(run)
-        apis.workflows["mnemosyne-check"] = lambda argument: succeeded({"mcp": {"status": "ok"}})
-        yield new_operator
-
-
-@pytest.fixture
-def operator(refused_operator: Operator, empty: Workspace) -> Iterator[Operator]:
-    """An operator whose terraform uses the checker's providers (tfcheck) instead of Google's."""
-    with empty.provided(refused_operator.clone / "terraform", refused_operator.environment):
-        yield refused_operator
+        for deployment in ("memory", "stage"):
+            apis.workflows[f"{deployment}-operate"] = workflow(run)
+            apis.workflows[f"{deployment}-check"] = lambda argument: succeeded({"mcp": {"status": "ok"}})
+        with empty.provided(new_operator.clone / "terraform", new_operator.environment):
+            yield new_operator

@@ -8,17 +8,13 @@ import yaml
 
 from tests.terraform.conftest import FAILED_MIGRATION, MCP, Changed, FirstApply
 from tests.terraform.test_operations import IMAGE, NEW_IMAGE, ROLLED_BACK
-from tests.terraform.workspace import Workspace
+from tests.terraform.workspace import Workspace, write_program
 
 pytestmark = pytest.mark.slow
 
 SERVING = 'google_cloudfunctions2_function.serving["{}"]'
 JOB = "google_cloud_run_v2_job.migrate[0]"
 IN_ROOT = f"module.mnemosyne.{JOB}"
-GCLOUD = """#!/bin/sh
-echo "$@" >> {calls}
-cat {answer}
-"""
 
 
 def _sources(own: Workspace) -> set[str]:
@@ -112,9 +108,8 @@ def test_the_migration_does_not_run_for_other_changes(changed: Changed) -> None:
 def test_with_gcloud_the_workflow_migrates_and_runs_again_after_a_failure(
     deployed: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    calls, answer, program = tmp_path / "calls", tmp_path / "answer", tmp_path / "gcloud"
-    program.write_text(GCLOUD.format(calls=calls, answer=answer))
-    program.chmod(0o755)
+    calls, answer = tmp_path / "calls", tmp_path / "answer"
+    write_program(tmp_path / "gcloud", f'echo "$@" >> {calls}\ncat {answer}')
     monkeypatch.setitem(deployed.environment, "PATH", f"{tmp_path}:/usr/bin:/bin")
     before = _sources(deployed)
     deployed.change_source("a new version")

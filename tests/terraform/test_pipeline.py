@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.terraform.workspace import PROGRAM, ROOT
+from tests.terraform.workspace import PROGRAM, ROOT, write_program
 
 TEST, DEPLOY = ROOT / "cloudbuild.yaml", ROOT / "infra" / "deploy" / "cloudbuild.yaml"
 GIT = ("git", "-c", "user.name=x", "-c", "user.email=x@example.com")
@@ -86,10 +86,8 @@ def _tested(directory: Path, status_text: str) -> subprocess.CompletedProcess[st
     """
     programs = directory / "programs"
     programs.mkdir()
-    (programs / "gcloud").write_text(
-        f'#!/bin/sh\ntest "$1 $2 $3 $4" = "builds describe b-1 --region=us-east1" && echo "{status_text}"\n'
-    )
-    (programs / "gcloud").chmod(0o755)
+    described = 'test "$1 $2 $3 $4" = "builds describe b-1 --region=us-east1"'
+    write_program(programs / "gcloud", f'{described} && echo "{status_text}"')
     script = _read(DEPLOY)["steps"][0]["args"][-1].replace("$$", "$")
     path = f"{programs}{os.pathsep}{os.environ['PATH']}"
     environment = {"PATH": path, "BUILD": "b-1", "LOCATION": "us-east1", "TEST_TRIGGER": "t-1"}
@@ -126,8 +124,7 @@ def test_github_deploys_no_commit_that_main_has_replaced(
 ) -> None:
     """Otherwise the deployment would go back to an earlier commit if somebody runs CI of that commit again."""
     directory, head = clone
-    (directory / "gh").write_text(f"#!/bin/sh\necho {head_of_main.replace('HEAD', head)}\n")
-    (directory / "gh").chmod(0o755)
+    write_program(directory / "gh", f"echo {head_of_main.replace('HEAD', head)}")
     steps = _read(ROOT / "infra/deploy/github_actions.yaml")["jobs"]["apply"]["steps"]
     (step,) = [step for step in steps if step.get("name") == "The commit is the head of main"]
     assert step["if"] == "github.event_name == 'workflow_run'"
@@ -156,10 +153,8 @@ def _applies(directory: Path, text: str, file: str) -> subprocess.CompletedProce
     (directory / "terraform" / "terraform.tfvars").write_text(text)
     programs = directory / "programs"
     programs.mkdir()
-    console = f'case "$*" in *console*) exec {PROGRAM} "$@" ;; esac\n'
-    for name, script in (("terraform", console), ("gcloud", "")):
-        (programs / name).write_text(f"#!/bin/sh\n{script}")
-        (programs / name).chmod(0o755)
+    write_program(programs / "terraform", f'case "$*" in *console*) exec {PROGRAM} "$@" ;; esac')
+    write_program(programs / "gcloud", "")
     pipeline = _read(ROOT / "infra" / "deploy" / file)
     if file == "cloudbuild.yaml":
         script = next(step["args"][-1] for step in pipeline["steps"] if step["id"] == "plan").replace("$$", "$")

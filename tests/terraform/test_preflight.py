@@ -2,39 +2,30 @@
 
 import json
 import re
-import shutil
 import subprocess
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.fakes_wire.google.apis import PROJECT, GoogleApis
+from tests.fakes_wire.google.apis import PROJECT
 from tests.fakes_wire.google.base import Call
 from tests.fakes_wire.google.buckets import Bucket
-from tests.fakes_wire.google.environment import gcloud_environment
 from tests.fakes_wire.google.errors import Answer, enabling_denied, refused, refused_of_old
 from tests.fakes_wire.google.organization import ORGANIZATION
-from tests.terraform.gcloud_operator import BUCKET, Operator
+from tests.terraform.gcloud_operator import BUCKET, Operator, Scripts
 from tests.terraform.workspace import ROOT
 
 pytestmark = pytest.mark.slow
 
-REFUSALS: dict[str, dict[str, Any]] = {
-    "domain restriction": {"iam.allowedPolicyMemberDomains": [{"values": {"allowedValues": ["C0123abcd"]}}]},
-    "domain restriction that denies all": {"iam.allowedPolicyMemberDomains": [{"denyAll": True}]},
-    "managed constraint": {
-        "iam.managed.allowedPolicyMembers": [
-            {
-                "enforce": True,
-                "parameters": {"allowedPrincipalSets": ["//cloudresourcemanager.googleapis.com/organizations/1"]},
-            }
-        ]
-    },
-    "custom constraint": {"custom.noPublicIam": [{"enforce": True}]},
+MANAGED = {
+    "iam.managed.allowedPolicyMembers": [
+        {
+            "enforce": True,
+            "parameters": {"allowedPrincipalSets": ["//cloudresourcemanager.googleapis.com/organizations/1"]},
+        }
+    ]
 }
-"""Effective policies that refuse allUsers."""
+"""The effective policy of a managed constraint that refuses allUsers."""
 OF_NETWORKS = {
     "name": f"organizations/{ORGANIZATION}/customConstraints/custom.networks",
     "resourceTypes": ["compute.googleapis.com/Network"],
@@ -56,47 +47,19 @@ def custom_constraint(name: str) -> dict[str, Any]:
     }
 
 
-class Checks:
-    """Runs single functions of the scripts in infra/deploy, because a whole `make deploy` takes ten times as long."""
-
-    def __init__(self, home: Path, apis: GoogleApis) -> None:
-        self.apis = apis
-        self.tfvars = home / "terraform/terraform.tfvars"
-        self.tfvars.parent.mkdir()
-        shutil.copytree(ROOT / "infra/deploy", home / "infra/deploy")
-        self._home = home
-        self._environment = gcloud_environment(apis.host, home) | {"PROJECT": PROJECT}
-
-    def run(self, function: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        """Run one check."""
-        script = f". infra/deploy/common.sh; . infra/deploy/preflight.sh; {function}"
-        command = ["bash", "-c", script]
-        variables = self._environment | environment
-        return subprocess.run(command, cwd=self._home, env=variables, capture_output=True, text=True, check=False)
-
-
-@pytest.fixture
-def checks(tmp_path: Path) -> Iterator[Checks]:
-    if shutil.which("gcloud") is None:
-        pytest.skip("NOT TESTED: gcloud is not installed")
-    with GoogleApis().serving() as apis:
-        yield Checks(tmp_path, apis)
-
-
-def test_a_project_id_with_the_domain_of_an_organization_is_refused(checks: Checks) -> None:
+def test_a_project_id_with_the_domain_of_an_organization_is_refused(checks: Scripts) -> None:
     completed = checks.run("true", PROJECT="example.com:memory")
     assert completed.returncode != 0
     assert "PROJECT must be a project id without the domain of an organization" in completed.stderr
 
 
-def test_if_apis_cannot_be_enabled_the_error_names_the_missing_role(refused_operator: Operator) -> None:
-    refused_operator.apis.faults = lambda call: (
+def test_if_apis_cannot_be_enabled_the_error_names_the_missing_role(checks: Scripts) -> None:
+    checks.apis.faults = lambda call: (
         enabling_denied("cloudresourcemanager.googleapis.com") if "batchEnable" in call.path else None
     )
-    completed = refused_operator.deploy()
+    completed = checks.run("enable_apis")
     assert completed.returncode != 0
     assert "roles/serviceusage.serviceUsageAdmin" in completed.stderr
-    assert not refused_operator.apis.buckets.known
 
 
 @pytest.mark.parametrize(
@@ -104,28 +67,23 @@ def test_if_apis_cannot_be_enabled_the_error_names_the_missing_role(refused_oper
     [
         (403, "storage.buckets.create denied", "You need roles/storage.admin in my-project."),
         (409, "The requested bucket name is not available.", "STATE_BUCKET=another-name make deploy"),
-        *(
-            pytest.param(*case, marks=pytest.mark.nightly)
-            for case in (
-                (
-                    412,
-                    "'europe-west1' violates constraint 'constraints/gcp.resourceLocations'",
-                    "Set region or kms_key in terraform/terraform.tfvars",
-                ),
-                (403, "Permission denied on Cloud KMS key.", "run make deploy again"),
-            )
+        (
+            412,
+            "'europe-west1' violates constraint 'constraints/gcp.resourceLocations'",
+            "Set region or kms_key in terraform/terraform.tfvars",
         ),
+        (403, "Permission denied on Cloud KMS key.", "run make deploy again"),
     ],
 )
 def test_if_the_state_bucket_cannot_be_created_the_error_says_what_to_do(
-    refused_operator: Operator, status: int, message: str, advice: str
+    checks: Scripts, status: int, message: str, advice: str
 ) -> None:
     def refuse(call: Call) -> Answer | None:
         created = (call.method, call.path) == ("POST", "/storage/v1/b")
         return refused_of_old(status, message, "refused") if created else None
 
-    refused_operator.apis.faults = refuse
-    completed = refused_operator.deploy()
+    checks.apis.faults = refuse
+    completed = checks.run("create_state_bucket")
     assert completed.returncode != 0
     assert message in completed.stderr
     assert advice in completed.stderr
@@ -133,59 +91,34 @@ def test_if_the_state_bucket_cannot_be_created_the_error_says_what_to_do(
     assert [other for other in others if other in completed.stderr and other not in advice] == []
 
 
-def test_the_state_bucket_is_encrypted_with_the_key_of_the_deployment(refused_operator: Operator) -> None:
-    key = "projects/keys/locations/europe-west1/keyRings/r/cryptoKeys/k"
-    (refused_operator.clone / "terraform/terraform.tfvars").write_text(f'kms_key = "{key}"\n')
-    # The bucket is created, and a later request, which updates it, is refused.
-    refused_operator.apis.faults = lambda call: refused(403, "denied") if call.method == "PATCH" else None
-    assert refused_operator.deploy().returncode != 0
-    assert refused_operator.apis.buckets.known[BUCKET].settings["encryption"] == {"defaultKmsKeyName": key}
-    agent = "serviceAccount:service-123456789012@gs-project-accounts.iam.gserviceaccount.com"
-    (grant,) = refused_operator.apis.key_grants
-    assert grant == {"role": "roles/cloudkms.cryptoKeyEncrypterDecrypter", "members": [agent]}
-
-
-def test_each_script_checks_the_owner_of_the_state_and_deploy_checks_policies_and_region_before_terraform_runs() -> (
-    None
-):
+def test_each_script_checks_the_owner_of_the_state_and_deploy_checks_policies_and_region_first() -> None:
+    """The checks come before the scripts change the bucket of the state or run terraform."""
+    changing = re.compile(r"(\S.*)?terraform -chdir|gcloud storage buckets update")
     for name in ("deploy", "key", "destroy"):
         lines = (ROOT / "infra" / "deploy" / name).read_text().splitlines()
         # Indented lines do not count, because they are the bodies of functions, which run later.
-        (runs, *_) = [number for number, line in enumerate(lines) if re.match(r"(\S.*)?terraform -chdir", line)]
-        assert lines.index("check_owner_of_state") < runs
+        runs = [number for number, line in enumerate(lines) if changing.match(line)]
+        assert lines.index("check_owner_of_state") < runs[0]
         checks_of_deploy = ("check_public_access", "check_ingress", "check_scheduler_region")
-        assert name != "deploy" or max(lines.index(check) for check in checks_of_deploy) < runs
+        assert name != "deploy" or max(lines.index(check) for check in checks_of_deploy) < runs[1]
 
 
-@pytest.mark.nightly
-def test_a_policy_against_public_access_stops_the_deployment_before_the_build(operator: Operator) -> None:
-    operator.apis.org_policies |= REFUSALS["managed constraint"]
-    completed = operator.deploy()
-    assert completed.returncode != 0
-    assert "iam.managed.allowedPolicyMembers" in completed.stderr
-    assert operator.state_of()["resources"] == []
+def _check_public_access(checks: Scripts, policies: dict[str, Any]) -> subprocess.CompletedProcess[str]:
+    checks.apis.org_policies |= policies
+    checks.apis.custom_constraints = [custom_constraint("custom.noPublicIam"), OF_NETWORKS]
+    return checks.run("check_public_access")
 
 
-@pytest.mark.nightly  # by day, the next test has all policies at once, in one error
-@pytest.mark.parametrize("refusal", REFUSALS)
-def test_each_kind_of_policy_against_public_access_is_named_with_the_possible_fixes(
-    checks: Checks, refusal: str
+@pytest.mark.parametrize(
+    "domains",
+    [{"values": {"allowedValues": ["C0123abcd"]}}, {"denyAll": True}],
+    ids=["members of one domain are allowed", "all members are denied"],
+)
+def test_all_policies_against_public_access_are_named_in_one_error_with_the_possible_fixes(
+    checks: Scripts, domains: dict[str, Any]
 ) -> None:
-    checks.apis.org_policies |= REFUSALS[refusal]
-    checks.apis.custom_constraints = [custom_constraint("custom.noPublicIam"), OF_NETWORKS]
-    completed = checks.run("check_public_access")
-    assert completed.returncode != 0
-    (constraint,) = REFUSALS[refusal]
-    assert f"An organization policy refuses allUsers in {PROJECT}: {constraint}." in completed.stderr
-    assert 'auth_mode = "iam" and invokers' in completed.stderr
-    assert 'open_by = "no_invoker_check"' in completed.stderr
-
-
-def test_all_policies_against_public_access_are_named_in_one_error_with_the_possible_fixes(checks: Checks) -> None:
-    for refusal in REFUSALS.values():
-        checks.apis.org_policies |= refusal
-    checks.apis.custom_constraints = [custom_constraint("custom.noPublicIam"), OF_NETWORKS]
-    completed = checks.run("check_public_access")
+    policies = {"iam.allowedPolicyMemberDomains": [domains], **MANAGED, "custom.noPublicIam": [{"enforce": True}]}
+    completed = _check_public_access(checks, policies)
     assert completed.returncode != 0
     named = "iam.allowedPolicyMemberDomains, iam.managed.allowedPolicyMembers, custom.noPublicIam"
     assert f"An organization policy refuses allUsers in {PROJECT}: {named}." in completed.stderr
@@ -193,12 +126,16 @@ def test_all_policies_against_public_access_are_named_in_one_error_with_the_poss
     assert 'open_by = "no_invoker_check"' in completed.stderr
 
 
-def test_disabling_the_invoker_check_is_not_suggested_if_a_policy_requires_the_check(checks: Checks) -> None:
-    checks.apis.org_policies |= REFUSALS["managed constraint"]
-    checks.apis.org_policies["run.managed.requireInvokerIam"] = [{"enforce": True}]
-    completed = checks.run("check_public_access")
+def test_disabling_the_invoker_check_is_not_suggested_if_a_policy_requires_the_check(checks: Scripts) -> None:
+    completed = _check_public_access(checks, MANAGED | {"run.managed.requireInvokerIam": [{"enforce": True}]})
     assert 'auth_mode = "iam" and invokers' in completed.stderr
     assert "no_invoker_check" not in completed.stderr
+
+
+def test_a_policy_that_is_newer_than_the_grant_to_all_users_does_not_stop_the_deployment(checks: Scripts) -> None:
+    checks.program("terraform", """echo 'google_cloud_run_v2_service_iam_member.mcp["allUsers"]'""")
+    completed = _check_public_access(checks, MANAGED)
+    assert (completed.returncode, completed.stderr) == (0, "")
 
 
 HARMLESS: dict[str, dict[str, Any]] = {
@@ -213,23 +150,15 @@ HARMLESS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize(
-    "policies",
-    [
-        pytest.param(case, id=name, marks=[pytest.mark.nightly] * (not number))
-        for number, (name, case) in enumerate(HARMLESS.items())
-    ],
-)
+@pytest.mark.parametrize("policies", HARMLESS.values(), ids=HARMLESS)
 def test_a_policy_that_allows_public_access_does_not_stop_the_deployment(
-    checks: Checks, policies: dict[str, Any]
+    checks: Scripts, policies: dict[str, Any]
 ) -> None:
-    checks.apis.org_policies |= policies
-    checks.apis.custom_constraints = [custom_constraint("custom.noPublicIam"), OF_NETWORKS]
-    completed = checks.run("check_public_access")
+    completed = _check_public_access(checks, policies)
     assert (completed.returncode, completed.stderr) == (0, "")
 
 
-def test_a_project_without_an_organization_has_no_custom_constraints(checks: Checks) -> None:
+def test_a_project_without_an_organization_has_no_custom_constraints(checks: Scripts) -> None:
     checks.apis.in_organization = False
     completed = checks.run("check_public_access")
     assert (completed.returncode, completed.stderr) == (0, "")
@@ -237,13 +166,13 @@ def test_a_project_without_an_organization_has_no_custom_constraints(checks: Che
 
 
 @pytest.mark.parametrize("variable", ['auth_mode = "iam"\n', 'open_by   = "no_invoker_check"\n'])
-def test_a_deployment_without_public_access_does_not_read_policies(checks: Checks, variable: str) -> None:
+def test_a_deployment_without_public_access_does_not_read_policies(checks: Scripts, variable: str) -> None:
     checks.tfvars.write_text(variable)
     assert checks.run("check_public_access").returncode == 0
     assert checks.apis.calls == []
 
 
-def test_an_operator_can_skip_the_check_of_policies(checks: Checks) -> None:
+def test_an_operator_can_skip_the_check_of_policies(checks: Scripts) -> None:
     assert checks.run("check_public_access", SKIP_POLICY_CHECK="1").returncode == 0
     assert checks.apis.calls == []
 
@@ -290,7 +219,7 @@ OAUTH = 'auth_mode = "oauth"\niap = true\n'
     ],
 )
 def test_a_policy_that_refuses_the_ingress_of_a_function_stops_the_deployment(
-    checks: Checks, policies: dict[str, Any], variables: str, sentence: str
+    checks: Scripts, policies: dict[str, Any], variables: str, sentence: str
 ) -> None:
     checks.apis.org_policies |= policies
     checks.tfvars.write_text(variables)
@@ -299,19 +228,19 @@ def test_a_policy_that_refuses_the_ingress_of_a_function_stops_the_deployment(
     assert sentence in completed.stderr
 
 
-def test_an_operator_can_skip_the_check_of_the_ingress(checks: Checks) -> None:
+def test_an_operator_can_skip_the_check_of_the_ingress(checks: Scripts) -> None:
     checks.apis.org_policies |= INTERNAL
     assert checks.run("check_ingress", SKIP_POLICY_CHECK="1").returncode == 0
 
 
-def test_a_region_without_cloud_scheduler_is_refused_with_the_regions_that_have_it(checks: Checks) -> None:
+def test_a_region_without_cloud_scheduler_is_refused_with_the_regions_that_have_it(checks: Scripts) -> None:
     refused_region = checks.run("check_scheduler_region", REGION="europe-west")
     assert "one of these regions before the first apply: europe-west1, us-central1, us-east1." in refused_region.stderr
     assert refused_region.returncode != 0
     assert checks.run("check_scheduler_region", REGION="us-central1").returncode == 0
 
 
-def test_unreadable_regions_of_cloud_scheduler_do_not_stop_the_deployment(checks: Checks) -> None:
+def test_unreadable_regions_of_cloud_scheduler_do_not_stop_the_deployment(checks: Scripts) -> None:
     checks.apis.faults = lambda call: refused(403, "denied") if call.path.endswith("/locations") else None
     completed = checks.run("check_scheduler_region")
     assert completed.returncode == 0
@@ -325,29 +254,24 @@ def test_unreadable_regions_of_cloud_scheduler_do_not_stop_the_deployment(checks
         *(pytest.param(part, marks=pytest.mark.nightly) for part in ("getAncestry", "customConstraints")),
     ],
 )
-def test_an_unreadable_policy_does_not_stop_the_deployment(checks: Checks, part: str) -> None:
+def test_an_unreadable_policy_does_not_stop_the_deployment(checks: Scripts, part: str) -> None:
     checks.apis.faults = lambda call: refused(403, "denied") if part in call.path else None
     completed = checks.run("check_public_access")
     assert completed.returncode == 0, completed.stderr
     assert "roles/orgpolicy.policyViewer" in completed.stderr
 
 
-@pytest.mark.parametrize(
-    "target", ["deploy", *(pytest.param(name, marks=pytest.mark.nightly) for name in ("key", "destroy"))]
-)
-def test_a_state_bucket_of_another_project_is_refused(refused_operator: Operator, target: str) -> None:
+def test_a_state_bucket_of_another_project_is_refused(checks: Scripts) -> None:
     """Bucket names are global, so another person may have created a public bucket with this name."""
-    refused_operator.apis.buckets.known[BUCKET] = Bucket(BUCKET, "EUROPE-WEST1", {"projectNumber": "999"})
-    completed = refused_operator.make(target, "ARGS=-auto-approve", answer=f"{PROJECT}\n")
+    checks.apis.buckets.known[BUCKET] = Bucket(BUCKET, "EUROPE-WEST1", {"projectNumber": "999"})
+    completed = checks.run("check_owner_of_state")
     assert completed.returncode != 0
     assert f"gs://{BUCKET} belongs to project number 999, not to {PROJECT}" in completed.stderr
-    assert refused_operator.apis.buckets.known[BUCKET].objects == {}
-    assert not refused_operator.apis.buckets.known[BUCKET].versioned
 
 
 @pytest.mark.parametrize(("region", "noted"), [("europe-west1", False), ("europe-west3", True), ("us-east4", True)])
 def test_a_note_is_printed_for_a_region_in_which_google_may_restrict_builds(
-    checks: Checks, region: str, noted: bool
+    checks: Scripts, region: str, noted: bool
 ) -> None:
     completed = checks.run("check_build_region", REGION=region)
     assert completed.returncode == 0, completed.stderr
@@ -358,8 +282,8 @@ def test_an_environment_is_deployed_with_its_own_variables_and_state_in_another_
     operator.environment["STATE_BUCKET"] = "acme-states"
     (operator.clone / "terraform/terraform.tfvars").write_text('region = "us-central1"\nlabels = { team = "memory" }\n')
     (operator.clone / "terraform/environments/staging.tfvars").write_text('name = "stage"\nregion = "us-east1"\n')
-    operator.apis.workflows["stage-check"] = operator.apis.workflows["mnemosyne-check"]
-    completed = operator.preflight("ENV=staging", resource="google_storage_bucket.source")
+    arguments = "ARGS=-auto-approve -target=module.mnemosyne.google_storage_bucket.source"
+    completed = operator.make("deploy", arguments, "ENV=staging")
     assert completed.returncode == 0, completed.stderr
     assert set(operator.apis.buckets.known) == {"acme-states"}
     ((name, state),) = operator.apis.buckets.known["acme-states"].objects.items()
@@ -370,36 +294,14 @@ def test_an_environment_is_deployed_with_its_own_variables_and_state_in_another_
     assert attributes["labels"]["team"] == "memory"  # terraform.tfvars is for all environments
 
 
-@pytest.mark.nightly
-def test_two_environments_have_separate_variables_and_states(operator: Operator) -> None:
-    environments = operator.clone / "terraform/environments"
-    (operator.clone / "terraform/terraform.tfvars").write_text('region = "us-central1"\nlabels = { team = "memory" }\n')
-    (environments / "staging.tfvars").write_text('name   = "stage"\nregion = "us-east1"\n')
-    operator.apis.workflows["stage-check"] = operator.apis.workflows["mnemosyne-check"]
-    assert operator.deploy().returncode == 0
-    completed = operator.deploy("ENV=staging")
-    assert completed.returncode == 0, completed.stderr
-    regions = {name: operator.state_of(name)["outputs"]["region"]["value"] for name in ("mnemosyne", "stage")}
-    assert regions == {"mnemosyne": "us-central1", "stage": "us-east1"}
-    assert '"team": "memory"' in json.dumps(operator.state_of("stage"))  # terraform.tfvars is for all environments
-
-
 @pytest.mark.parametrize(
     ("file", "message"), [(None, "does not exist"), ('region = "us-east1"\n', "does not set name")]
 )
-def test_an_environment_without_a_file_or_a_name_is_refused(
-    refused_operator: Operator, file: str | None, message: str
-) -> None:
+def test_an_environment_without_a_file_or_a_name_is_refused(scripts: Scripts, file: str | None, message: str) -> None:
     """Otherwise it would change the deployment of another environment in the same project."""
     if file is not None:
-        (refused_operator.clone / "terraform/environments/staging.tfvars").write_text(file)
-    completed = refused_operator.deploy("ENV=staging")
+        (scripts.tfvars.parent / "environments").mkdir()
+        (scripts.tfvars.parent / "environments/staging.tfvars").write_text(file)
+    completed = scripts.run("true", ENVIRONMENT="staging")
     assert completed.returncode != 0
     assert f"terraform/environments/staging.tfvars {message}" in completed.stderr
-    assert refused_operator.apis.calls == []
-
-
-@pytest.mark.nightly
-def test_an_environment_variable_env_does_not_select_an_environment(operator: Operator) -> None:
-    operator.environment["ENV"] = "/home/ada/.shrc"
-    assert operator.preflight().returncode == 0

@@ -1,33 +1,12 @@
 """The scripts of infra/deploy read the variables of a deployment from the same places as Terraform."""
 
 import os
-import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
+from tests.terraform.gcloud_operator import Scripts
 from tests.terraform.workspace import ROOT
-
-
-@pytest.fixture
-def tfvars(tmp_path: Path) -> Path:
-    """The path of `terraform.tfvars` in a directory with a copy of the scripts. The file does not exist yet."""
-    shutil.copytree(ROOT / "infra/deploy", tmp_path / "infra/deploy")
-    (tmp_path / "terraform").mkdir()
-    return tmp_path / "terraform/terraform.tfvars"
-
-
-def run(tfvars: Path, command: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run common.sh, and then a command in the same shell."""
-    return subprocess.run(
-        ["bash", "-c", f". infra/deploy/common.sh; {command}"],
-        cwd=tfvars.parents[1],
-        env={"PATH": "/usr/bin:/bin", "PROJECT": "p"} | environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 @pytest.mark.parametrize(
@@ -41,10 +20,10 @@ def run(tfvars: Path, command: str, **environment: str) -> subprocess.CompletedP
         ('\ufeffname = "prod"\r\n', "prod"),
     ],
 )
-def test_the_scripts_read_the_same_name_as_terraform(tfvars: Path, file: str, name: str) -> None:
+def test_the_scripts_read_the_same_name_as_terraform(scripts: Scripts, file: str, name: str) -> None:
     """If they read another name, `make deploy` and `make destroy` would change the wrong deployment."""
-    tfvars.write_text(file)
-    assert run(tfvars, 'printf %s "$DEPLOYMENT"').stdout == name
+    scripts.tfvars.write_text(file)
+    assert scripts.run('printf %s "$DEPLOYMENT"').stdout == name
 
 
 @pytest.mark.parametrize(
@@ -56,10 +35,10 @@ def test_the_scripts_read_the_same_name_as_terraform(tfvars: Path, file: str, na
     ],
 )
 def test_a_name_or_region_in_a_file_that_the_scripts_do_not_read_is_refused(
-    tfvars: Path, file: str, text: str, *, refused_: bool
+    scripts: Scripts, file: str, text: str, *, refused_: bool
 ) -> None:
-    (tfvars.parent / file).write_text(text)
-    completed = run(tfvars, "true")
+    (scripts.tfvars.parent / file).write_text(text)
+    completed = scripts.run("true")
     assert (f"{file} sets name or region" in completed.stderr, completed.returncode != 0) == (refused_, refused_)
 
 
@@ -75,23 +54,23 @@ def test_a_name_or_region_in_a_file_that_the_scripts_do_not_read_is_refused(
     ],
 )
 def test_the_scripts_read_a_variable_with_the_precedence_of_terraform(
-    tfvars: Path, files: dict[str, str], auth_mode: str
+    scripts: Scripts, files: dict[str, str], auth_mode: str
 ) -> None:
     for name, value in files.items():
-        file = tfvars.parent / name
+        file = scripts.tfvars.parent / name
         file.parent.mkdir(exist_ok=True)
         file.write_text(f'auth_mode = "{value}"\n' + ('name = "test"\n' if "/" in name else ""))
     environment = {"ENVIRONMENT": "test"} if any("/" in name for name in files) else {}
-    completed = run(tfvars, "configured auth_mode api_key", TF_VAR_auth_mode="iam", **environment)
+    completed = scripts.run("configured auth_mode api_key", TF_VAR_auth_mode="iam", **environment)
     assert (completed.stdout, completed.stderr) == (auth_mode, "")
 
 
-def test_an_environment_variable_of_terraform_does_not_override_a_file(tfvars: Path) -> None:
+def test_an_environment_variable_of_terraform_does_not_override_a_file(scripts: Scripts) -> None:
     """A variable such as TF_VAR_region may be set for another configuration of Terraform on the machine."""
     environment = {"TF_VAR_region": "us-central1", "TF_VAR_name": "other"}
-    assert run(tfvars, 'printf "%s %s" "$DEPLOYMENT" "$REGION"', **environment).stdout == "other us-central1"
-    tfvars.write_text('name = "prod"\nregion = "europe-west3"\n')
-    assert run(tfvars, 'printf "%s %s" "$DEPLOYMENT" "$REGION"', **environment).stdout == "prod europe-west3"
+    assert scripts.run('printf "%s %s" "$DEPLOYMENT" "$REGION"', **environment).stdout == "other us-central1"
+    scripts.tfvars.write_text('name = "prod"\nregion = "europe-west3"\n')
+    assert scripts.run('printf "%s %s" "$DEPLOYMENT" "$REGION"', **environment).stdout == "prod europe-west3"
 
 
 @pytest.mark.parametrize("name", ["REGION", "DEPLOYMENT"])
@@ -107,3 +86,12 @@ def test_make_refuses_a_name_or_region_from_the_environment(name: str) -> None:
     assert f"add it to the command: make require-project … {name}=us-central1." in refused.stderr
     given = [*command, f"{name}=us-east1"]
     assert subprocess.run(given, cwd=ROOT, env=environment, capture_output=True, check=False).returncode == 0
+
+
+def test_an_environment_variable_env_does_not_select_an_environment() -> None:
+    """The variable names a file that shells read at their start."""
+    environment = {"PATH": os.environ["PATH"], "ENV": "/home/ada/.shrc"}
+    for arguments, selected in (([], ""), (["ENV=staging"], "staging")):
+        command = ["make", "-n", "deploy", "PROJECT=p", *arguments]
+        printed = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True).stdout
+        assert f'ENVIRONMENT="{selected}" infra/deploy/deploy' in printed

@@ -269,6 +269,12 @@ def write_small_source(functions: Path, comment: str) -> None:
     (functions / "mnemosyne" / "__init__.py").write_text("")
 
 
+def write_program(file: Path, script: str) -> None:
+    """Write an executable shell script."""
+    file.write_text(f"#!/bin/sh\n{script}\n")
+    file.chmod(0o755)
+
+
 @contextmanager
 def workspace(
     directory: Path = TERRAFORM, *, environment: Mapping[str, str] | None = None, small: bool = True

@@ -8,7 +8,6 @@ from tests.fakes_wire.google.base import NOW, NUMBER, Call, route
 from tests.fakes_wire.google.buckets import Buckets
 from tests.fakes_wire.google.errors import Answer, refused, refused_of_old
 from tests.fakes_wire.google.organization import OrganizationApis
-from tests.fakes_wire.google.services import ServiceApis
 
 PROJECT = "my-project"
 
@@ -29,7 +28,7 @@ def failed(payload: Any, context: str) -> dict[str, Any]:
 _LAST_STEP = {"currentSteps": [{"routine": "main", "step": "call_migrate"}]}
 
 
-class GoogleApis(OrganizationApis, ServiceApis):
+class GoogleApis(OrganizationApis):
     """A Google Cloud project, with the APIs that gcloud calls.
 
     A test first sets the state of the project. After the commands, it reads the state and the recorded `calls`.
@@ -39,7 +38,6 @@ class GoogleApis(OrganizationApis, ServiceApis):
         super().__init__()
         self.buckets = Buckets(self.url)
         self.enabled: set[str] = set()
-        self.identities: set[str] = set()
         self.key_grants: list[dict[str, Any]] = []
         """The bindings in the IAM policy that each key has."""
         self.workflows: dict[str, Callable[[str | None], dict[str, Any]]] = {}
@@ -48,8 +46,6 @@ class GoogleApis(OrganizationApis, ServiceApis):
         self.executions: dict[str, dict[str, Any]] = {}
         self.peerings: dict[str, list[str]] = {}
         """Names of peerings by network."""
-        self.certificates: dict[str, str] = {}
-        """Status of Google-managed certificates by name."""
 
     def routed(self, call: Call, query: Mapping[str, str]) -> Answer:
         if "/storage/v1/b" in call.path:
@@ -63,31 +59,8 @@ class GoogleApis(OrganizationApis, ServiceApis):
 
     @route("POST", "/v1/projects/{project}/services:batchEnable")
     def _enable_all(self, body: dict[str, Any], project: str) -> Answer:
-        return self._enabling(*body["serviceIds"])
-
-    @route("POST", "/v1/projects/{project}/services/{service}:enable")
-    def _enable(self, body: Any, project: str, service: str) -> Answer:
-        return self._enabling(service)
-
-    def _enabling(self, *services: str) -> Answer:
-        self.enabled.update(services)
-        if self.polls:
-            return 200, {"name": "operations/acat.p2-123456789012-1"}
+        self.enabled.update(body["serviceIds"])
         return 200, {"name": "operations/noop.DONE_OPERATION", "done": True, "response": {}}
-
-    @route("GET", "/v1/operations/{name}")
-    def _enabling_operation(self, body: Any, name: str) -> Answer:
-        if self.under_way(name):
-            return 200, {"name": f"operations/{name}"}
-        return 200, {"name": f"operations/{name}", "done": True, "response": {}}
-
-    @route("POST", "/v1beta1/projects/{project}/services/{service}:generateServiceIdentity")
-    def _identify(self, body: Any, project: str, service: str) -> Answer:
-        self.identities.add(service)
-        email = f"service-{NUMBER}@gcp-sa-{service.partition('.')[0]}.iam.gserviceaccount.com"
-        kind = "type.googleapis.com/google.api.serviceusage.v1beta1.ServiceIdentity"
-        response = {"@type": kind, "email": email, "uniqueId": "100000000000000000001"}
-        return 200, {"name": "operations/finished.DONE_OPERATION", "done": True, "response": response}
 
     # Resource Manager v1: https://cloud.google.com/resource-manager/reference/rest/v1/projects
 
@@ -133,19 +106,7 @@ class GoogleApis(OrganizationApis, ServiceApis):
         full = f"projects/{NUMBER}/locations/{region}/workflows/{workflow}/executions/{name}"
         if full not in self.executions:
             return refused(404, f"Execution '{full}' not found")
-        ended = self.executions[full]
-        if not self.under_way(full):
-            return 200, ended
-        gone = {"endTime", "duration", "result", "error", "status"}
-        execution_fields = {key: value for key, value in ended.items() if key not in gone} | {"state": "ACTIVE"}
-        return 200, execution_fields | {"status": {"currentSteps": [{"routine": "main", "step": "call_migrate"}]}}
-
-    @route("GET", "/v1/projects/{project}/locations/{region}/workflows/{workflow}/executions")
-    def _executions(self, body: Any, project: str, region: str, workflow: str) -> Answer:
-        where = f"projects/{NUMBER}/locations/{region}/workflows/{workflow}/"
-        basic = ("name", "startTime", "endTime", "state", "workflowRevisionId")
-        executions = [execution for name, execution in reversed(self.executions.items()) if name.startswith(where)]
-        return 200, {"executions": [{key: execution[key] for key in basic} for execution in executions]}
+        return 200, self.executions[full]
 
     # Compute Engine: https://cloud.google.com/compute/docs/reference/rest/v1
 
@@ -153,6 +114,10 @@ class GoogleApis(OrganizationApis, ServiceApis):
     def _networks(self, body: Any, project: str) -> Answer:
         items = [self._network(project, name, names) for name, names in self.peerings.items()]
         return 200, {"kind": "compute#networkList", "items": items}
+
+    @route("GET", "/compute/v1/projects/{project}/global/networks/{name}")
+    def _one_network(self, body: Any, project: str, name: str) -> Answer:
+        return 200, self._network(project, name, self.peerings[name])
 
     def _network(self, project: str, name: str, peerings: list[str]) -> dict[str, Any]:
         link = f"{self.url}/compute/v1/projects/{project}/global/networks/{name}"
@@ -178,9 +143,8 @@ class GoogleApis(OrganizationApis, ServiceApis):
 
     @route("GET", "/compute/v1/projects/{project}/global/operations/{name}")
     def _compute_operation(self, body: Any, project: str, name: str) -> Answer:
-        status = "RUNNING" if self.under_way(name) else "DONE"
         target = f"projects/{project}/global/networks/{next(iter(self.peerings), 'none')}"
-        return 200, self.compute_operation(project, name, "removePeering", target, status)
+        return 200, self.compute_operation(project, name, "removePeering", target, "DONE")
 
     def compute_operation(self, project: str, name: str, kind: str, target: str, status: str) -> dict[str, Any]:
         """Return an operation: https://cloud.google.com/compute/docs/reference/rest/v1/globalOperations."""
@@ -194,15 +158,3 @@ class GoogleApis(OrganizationApis, ServiceApis):
             "selfLink": link,
         }
         return operation | {"targetLink": base + target, "progress": 100 if status == "DONE" else 0, "id": "1"}
-
-    @route("GET", "/compute/v1/projects/{project}/global/networks/{name}")
-    def _one_network(self, body: Any, project: str, name: str) -> Answer:
-        return 200, self._network(project, name, self.peerings.get(name, []))
-
-    @route("GET", "/compute/v1/projects/{project}/global/sslCertificates/{name}")
-    def _certificate(self, body: Any, project: str, name: str) -> Answer:
-        if name not in self.certificates:
-            link = f"projects/{project}/global/sslCertificates/{name}"
-            return refused_of_old(404, f"The resource '{link}' was not found", "notFound")
-        managed = {"status": self.certificates[name], "domains": ["mcp.example.com"]}
-        return 200, {"kind": "compute#sslCertificate", "name": name, "type": "MANAGED", "managed": managed}

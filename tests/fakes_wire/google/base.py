@@ -46,10 +46,6 @@ class RoutedServer(JsonServer):
         self.calls: list[Call] = []
         self.faults: Fault = lambda call: None
         """Called before each request. A result other than None is the response."""
-        self.polls = 0
-        """Number of requests for which a long-running operation or an execution is reported as running before it is
-        done."""
-        self._pending: dict[str, int] = {}
 
     def answer(self, path: str, body: Any, headers: Mapping[str, str]) -> Answer:
         raise NotImplementedError("answers by method: see exchange")
@@ -74,12 +70,3 @@ class RoutedServer(JsonServer):
                 values = {name: unquote(value) for name, value in matched.groupdict().items()}
                 return handler(self, call.body, **values)
         return refused(404, f"The fake has no {call.method} {call.path}")
-
-    def under_way(self, name: str) -> bool:
-        """Whether to report this operation or execution as running.
-
-        It is true for the first `polls` requests about it.
-        """
-        polls_left = self._pending.setdefault(name, self.polls)
-        self._pending[name] = polls_left - 1
-        return polls_left > 0

@@ -82,34 +82,24 @@ class Buckets:
         self.known: dict[str, Bucket] = {}
 
     def answer(self, method: str, path: str, query: Mapping[str, str], body: Any) -> Answer:
-        """Answer a call below /storage/v1/b, also below /upload and /download."""
-        matched = re.fullmatch(
-            r"(/upload|/download)?/storage/v1/b(?:/([^/]+)(?:/storageLayout|/managedFolders|/o(?:/([^/]+))?)?)?", path
-        )
+        """Answer a call below /storage/v1/b, also below /upload."""
+        matched = re.fullmatch(r"(/upload)?/storage/v1/b(?:/([^/]+)(?:/o(?:/([^/]+))?)?)?", path)
         if matched is None:
             return refused_of_old(404, "Not Found", "notFound")
-        transfer, name, object_name = matched.groups()
+        upload, name, object_name = matched.groups()
         if name is None:
-            return self._create(body) if method == "POST" else self._listed()
+            return self._create(body)
         bucket = self.known.get(name)
         if bucket is None:
             return refused_of_old(404, "The specified bucket does not exist.", "notFound")
-        if transfer == "/upload":
+        if upload:
             return self._upload(bucket, body)
         if object_name is not None:
-            return self._object(bucket, method, unquote(object_name), query)
+            return self._object(bucket, method, unquote(object_name))
         if path.endswith("/o"):
-            return 200, self._objects(bucket, query)
-        if path.endswith("/storageLayout"):
-            layout = {"kind": "storage#storageLayout", "bucket": name, "hierarchicalNamespace": {"enabled": False}}
-            return 200, layout | {"location": bucket.location, "locationType": "region"}
-        if path.endswith("/managedFolders"):
-            return 200, {"kind": "storage#managedFolders"}
+            return 200, self._objects(bucket, query.get("prefix", ""))
         if method in ("PATCH", "PUT"):
             bucket.settings |= body
-        elif method == "DELETE":
-            del self.known[name]
-            return 204, None
         return 200, bucket.shown()
 
     def read(self, bucket: str, name: str) -> Answer:
@@ -119,13 +109,7 @@ class Buckets:
             return 404, "<?xml version='1.0'?><Error><Code>NoSuchKey</Code></Error>"
         return 200, objects[unquote(name)]
 
-    def _listed(self) -> Answer:
-        return 200, {"kind": "storage#buckets", "items": [bucket.shown() for bucket in self.known.values()]}
-
     def _create(self, body: dict[str, Any]) -> Answer:
-        if body["name"] in self.known:
-            message = "Your previous request to create the named bucket succeeded and you already own it."
-            return refused_of_old(409, message, "conflict")
         settings = {name: value for name, value in body.items() if name not in ("name", "location")}
         self.known[body["name"]] = Bucket(body["name"], body.get("location", "US").upper(), settings)
         return 200, self.known[body["name"]].shown()
@@ -144,23 +128,14 @@ class Buckets:
         bucket.put(name, content)
         return 200, bucket.shown_object(name, self._url)
 
-    def _object(self, bucket: Bucket, method: str, name: str, query: Mapping[str, str]) -> Answer:
+    def _object(self, bucket: Bucket, method: str, name: str) -> Answer:
         if name not in bucket.objects:
             return refused_of_old(404, f"No such object: {bucket.name}/{name}", "notFound")
         if method == "DELETE":
             del bucket.objects[name]
             return 204, None
-        if query.get("alt") == "media":
-            return 200, bucket.objects[name]
         return 200, bucket.shown_object(name, self._url)
 
-    def _objects(self, bucket: Bucket, query: Mapping[str, str]) -> dict[str, Any]:
-        prefix, delimiter = query.get("prefix", ""), query.get("delimiter")
-        items, prefixes = [], set()
-        for name in sorted(name for name in bucket.objects if name.startswith(prefix)):
-            head, cut, _ = name[len(prefix) :].partition(delimiter) if delimiter else (name, "", "")
-            if cut:
-                prefixes.add(prefix + head + cut)
-            else:
-                items.append(bucket.shown_object(name, self._url))
-        return {"kind": "storage#objects", "items": items, "prefixes": sorted(prefixes)}
+    def _objects(self, bucket: Bucket, prefix: str) -> dict[str, Any]:
+        items = [bucket.shown_object(name, self._url) for name in sorted(bucket.objects) if name.startswith(prefix)]
+        return {"kind": "storage#objects", "items": items, "prefixes": []}

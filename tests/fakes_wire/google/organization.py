@@ -1,4 +1,4 @@
-"""A project's organization, its policies and the project's log, as far as an operator's gcloud calls their APIs."""
+"""The organization, the log and the regions of a project, as far as an operator's gcloud calls their APIs."""
 
 import re
 from typing import Any
@@ -10,7 +10,7 @@ ORGANIZATION = "987654321"
 
 
 class OrganizationApis(RoutedServer):
-    """Policies of an organization, and log entries of its project."""
+    """Policies of an organization, and log entries and regions of its project."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -41,6 +41,12 @@ class OrganizationApis(RoutedServer):
     @route("GET", "/v2/organizations/{organization}/customConstraints")
     def _custom_constraints(self, body: Any, organization: str) -> Answer:
         return 200, {"customConstraints": self.custom_constraints}
+
+    # Cloud Scheduler: https://cloud.google.com/scheduler/docs/reference/rest/v1/projects.locations/list
+
+    @route("GET", "/v1/projects/{project}/locations")
+    def _scheduler_locations(self, body: Any, project: str) -> Answer:
+        return 200, {"locations": [{"locationId": name} for name in ("europe-west1", "us-central1", "us-east1")]}
 
     # Cloud Logging v2: https://cloud.google.com/logging/docs/reference/v2/rest/v2/entries/list
 
