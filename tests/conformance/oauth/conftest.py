@@ -59,7 +59,7 @@ def browser(light: Chromium) -> Iterator[Chromium]:
     light.run_scripts(allowed=True)
 
 
-@pytest.fixture(scope="module", params=["Cloud Run", pytest.param("mnemosyne dev", marks=pytest.mark.nightly)])
+@pytest.fixture(scope="module", params=["mnemosyne dev", pytest.param("Cloud Run", marks=pytest.mark.nightly)])
 def place(request: pytest.FixtureRequest, browser: Chromium) -> Place:
     if request.param == "mnemosyne dev":
         system = request.getfixturevalue("system")
