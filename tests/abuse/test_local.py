@@ -14,10 +14,11 @@ import pytest
 
 from mnemosyne.cli.local import postgres
 from mnemosyne.cli.local.data_dir import DataDir, is_root
-from mnemosyne.cli.local.functions import FunctionProcess, free_port
+from mnemosyne.cli.local.functions import free_port
 from mnemosyne.cli.local.traversal import grant_traversal
 from mnemosyne.errors import Misconfigured
 from tests.fakes_wire.http import JsonServer
+from tests.forks import ForkedFunction
 
 pytestmark = pytest.mark.slow
 
@@ -110,7 +111,7 @@ def test_another_program_on_the_port_is_not_mistaken_for_the_function(tmp_path: 
     with _AnotherProgram().serving() as other:
         host, port = other.host.split(":")
         directory = DataDir.at(str(tmp_path))
-        function = FunctionProcess("mcp", host=host, port=int(port), environment={}, directory=directory)
+        function = ForkedFunction("mcp", host=host, port=int(port), environment={}, directory=directory)
         function.start()
         try:
             with pytest.raises(Misconfigured, match="mcp did not start"):

@@ -4,6 +4,7 @@ The used amount is counted at each change, and the quota is checked before the e
 """
 
 import json
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -22,22 +23,24 @@ from mnemosyne.app.operations import read_operation
 from mnemosyne.app.operations.access import ListQuotas, SetQuota
 from mnemosyne.cli.local import postgres
 from mnemosyne.cli.main import cli
-from mnemosyne.domain.memory import ExternalId, IngestState
+from mnemosyne.domain.memory import ExternalId, IngestRequest, IngestState
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.message import IngestMessage, encode
 from mnemosyne.domain.pubsub_message import LETTER_ID, Published
 from mnemosyne.domain.quota import EVERYBODY, Quota, next_midnight
+from mnemosyne.domain.search import Filters
 from mnemosyne.errors import InvalidRequest, ItemUnavailable, OverQuota
 from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools import TOOLS
 from mnemosyne.service import deliveries, ingest, redrives
 from tests.fakes import FakeEmbedder, FakeServices, request, store_of
 from tests.mcp_app import CALLERS
-from tests.memories import store_content
+from tests.memories import status_of, store_content
 from tests.operations import LocalOperations
 from tests.waiting import wait_until
 
 BY_NAME = {tool.name: tool for tool in TOOLS}
+ALL = Filters(include_superseded=True)
 
 
 @pytest.fixture
@@ -56,24 +59,42 @@ def _store(store: MemoryStore, *contents: str, embedder: FakeEmbedder | None = N
     ]
 
 
+def _deliver(services: FakeServices, message_id: str, data: bytes, attributes: Mapping[str, str]) -> None:
+    message = Published(message_id=message_id, data=data, attributes=attributes)
+    deliveries.store(deliveries.Push(message, 1), services)
+
+
+def _deliver_request(services: FakeServices, message_id: str, ingest_request: IngestRequest) -> None:
+    _deliver(services, message_id, *encode("ada", [ingest_request], ""))
+
+
+def _logged(caplog: pytest.LogCaptureFixture, event: str) -> list[dict[str, Any]]:
+    """Return the fields of each log line of an event."""
+    return [vars(record)["fields"] for record in caplog.records if record.msg == event]
+
+
+def _kept(caplog: pytest.LogCaptureFixture, event: str) -> list[tuple[str, bool]]:
+    """Return the message of each log line of an event, and whether the message is kept."""
+    return [(fields["message_id"], fields["kept"]) for fields in _logged(caplog, event)]
+
+
+def _letter_ids(memories: MemoryStore) -> list[str]:
+    return sorted(letter.message_id for letter in memories.dead_letters(10))
+
+
 def test_the_counted_usage_follows_each_change(store: MemoryStore) -> None:
-    assert store_of(store, "ada").quota() == Quota()
+    ada = store_of(store, "ada")
+    assert ada.quota() == Quota()
     _store(store, "tea", "green tea" + " and so on" * 60)  # the second has several chunks
-    used = store_of(store, "ada").quota()
+    used = ada.quota()
     assert (used.memories, used.texts_today) == (2, 5)
-    (memory, *_) = store_of(store, "ada").list(_any(), 10)
-    store_of(store, "ada").update(memory.id, MemoryChange(title="x" * 100, metadata={"k": "é"}))
-    assert store_of(store, "ada").quota().bytes > used.bytes
-    for head in store_of(store, "ada").list(_any(), 10):
-        store_of(store, "ada").delete(head.id)
-    assert (store_of(store, "ada").quota().memories, store_of(store, "ada").quota().bytes) == (0, 0)
-    assert store_of(store, "ada").quota().texts_today == 5  # computed embeddings are still counted
-
-
-def _any() -> Any:
-    from mnemosyne.domain.search import Filters
-
-    return Filters(include_superseded=True)
+    (memory, *_) = ada.list(ALL, 10)
+    ada.update(memory.id, MemoryChange(title="x" * 100, metadata={"k": "é"}))
+    assert ada.quota().bytes > used.bytes
+    for head in ada.list(ALL, 10):
+        ada.delete(head.id)
+    assert (ada.quota().memories, ada.quota().bytes) == (0, 0)
+    assert ada.quota().texts_today == 5  # computed embeddings are still counted
 
 
 @pytest.mark.parametrize(
@@ -100,34 +121,22 @@ def test_a_request_that_failed_because_of_a_quota_is_stored_when_it_is_sent_agai
     store: MemoryStore, keeper: Quotas
 ) -> None:
     keeper.set("ada", {"memories": 0})
-    ingest_request = request("tea")
+    ada, ingest_request = store_of(store, "ada"), request("tea")
     message = IngestMessage("ada", (ingest_request,))
-    ingest.store(message, memories=store_of(store, "ada"), embedder=FakeEmbedder())
-    assert (
-        store_of(store, "ada").statuses([ingest_request.request_id])[ingest_request.request_id].state
-        is IngestState.FAILED
-    )
+    ingest.store(message, memories=ada, embedder=FakeEmbedder())
+    assert status_of(ada, ingest_request.request_id).state is IngestState.FAILED
     keeper.set("ada", {"memories": None})
-    ingest.store(message, memories=store_of(store, "ada"), embedder=FakeEmbedder())
-    assert (
-        store_of(store, "ada").statuses([ingest_request.request_id])[ingest_request.request_id].state
-        is IngestState.STORED
-    )
+    ingest.store(message, memories=ada, embedder=FakeEmbedder())
+    assert status_of(ada, ingest_request.request_id).state is IngestState.STORED
 
 
 def test_a_message_with_a_request_over_quota_is_kept_and_can_be_redriven(
     store: MemoryStore, keeper: Quotas, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     services = FakeServices(store)
-
-    def deliver(message_id: str, content: str) -> None:
-        data, attributes = encode("ada", [request(content)], "")
-        message = Published(message_id=message_id, data=data, attributes=attributes, publish_time="")
-        deliveries.store(deliveries.Push(message, 1), services)
-
     keeper.set("ada", {"memories": 1})
-    for number, content in enumerate(("tea", "car")):
-        deliver(str(number), content)
+    for content in ("tea", "car"):
+        _deliver_request(services, content, request(content))
     (dead_letter,) = store_of(store, "ada").dead_letters(10)
     assert "quota of 1 memories" in dead_letter.cause
     keeper.set("ada", {"memories": 10})
@@ -137,8 +146,8 @@ def test_a_message_with_a_request_over_quota_is_kept_and_can_be_redriven(
     assert store_of(store, "ada").quota().memories == 2
     monkeypatch.setattr("mnemosyne.service.dead_letters.OVER_QUOTA_LIMIT", 1)
     keeper.set("ada", {"memories": 2})
-    for number, content in enumerate(("dog", "cat")):
-        deliver(f"x{number}", content)
+    for content in ("dog", "cat"):
+        _deliver_request(services, content, request(content))
     assert len(store_of(store, "ada").dead_letters(10)) == 1  # dead letters count towards the quota
 
 
@@ -149,22 +158,16 @@ def test_the_log_says_for_each_delivery_over_the_quota_whether_the_message_is_ke
     caplog.set_level("INFO")
     services = FakeServices(store)
     keeper.set("ada", {"memories": 0})
-    messages = {}
-    for message_id in ("kept", "lost"):
-        data, attributes = encode("ada", [request(message_id)], "")
-        messages[message_id] = Published(message_id=message_id, data=data, attributes=attributes)
+    messages = {message_id: request(message_id) for message_id in ("kept", "lost")}
     for message_id in ("kept", "lost", "kept", "lost"):
-        deliveries.store(deliveries.Push(messages[message_id], 1), services)
+        _deliver_request(services, message_id, messages[message_id])
     redrives.redrive("kept", memories=store_of(store, "ada"), queue=services.queue)
-    data, redriven = services.queue.messages[0]
-    deliveries.store(deliveries.Push(Published(message_id="again", data=data, attributes=redriven), 1), services)
-    logged = [vars(record)["fields"] for record in caplog.records if record.msg == "beyond_quota"]
-    assert [(fields["message_id"], fields["kept"]) for fields in logged] == [
-        ("kept", True), ("lost", False), ("kept", True), ("lost", False), ("kept", True)
-    ]  # fmt: skip
-    assert ["redrive --cause quota" in fields["next_step"] for fields in logged] == [True, False, True, False, True]
-    steps = {vars(record)["fields"]["next_step"] for record in caplog.records if record.msg == "quota_exceeded"}
-    assert not any("redrive" in step for step in steps)
+    _deliver(services, "again", *services.queue.messages[0])
+    expected = [("kept", True), ("lost", False), ("kept", True), ("lost", False), ("kept", True)]
+    assert _kept(caplog, "beyond_quota") == expected
+    steps = [fields["next_step"] for fields in _logged(caplog, "beyond_quota")]
+    assert ["redrive --cause quota" in step for step in steps] == [kept for _, kept in expected]
+    assert not any("redrive" in fields["next_step"] for fields in _logged(caplog, "quota_exceeded"))
 
 
 def test_contents_sent_under_a_used_request_id_do_not_fill_the_disk(
@@ -172,23 +175,12 @@ def test_contents_sent_under_a_used_request_id_do_not_fill_the_disk(
 ) -> None:
     """A caller may send any number of such contents. The quota does not limit their dead letters."""
     monkeypatch.setattr("mnemosyne.service.dead_letters.CONFLICT_LIMIT", 2)
-    services = FakeServices(store)
-    ada = store_of(store, "ada")
-    first = request("tea")
-
-    def deliver(message_id: str, content: str) -> None:
-        data, attributes = encode("ada", [replace(first, content=content)], "")
-        message = Published(message_id=message_id, data=data, attributes=attributes, publish_time="")
-        deliveries.store(deliveries.Push(message, 1), services)
-
-    deliver("0", first.content)
-    for number in range(1, 5):
-        deliver(str(number), f"another content, {number}")
-    assert sorted(letter.message_id for letter in ada.dead_letters(10)) == ["1", "2"]
-    refused = [vars(record)["fields"] for record in caplog.records if record.msg == "message_refused"]
-    assert [fields["message_id"] for fields in refused] == ["1", "2", "3", "4"]
-    deliver("1", "another content, 1")  # a redelivery
-    assert len([record for record in caplog.records if record.msg == "message_refused"]) == 4
+    services, first = FakeServices(store), request("tea")
+    _deliver_request(services, "0", first)
+    for message_id in ("1", "2", "3", "4", "1"):  # the last one is a redelivery
+        _deliver_request(services, message_id, replace(first, content=f"another content, {message_id}"))
+    assert _letter_ids(store_of(store, "ada")) == ["1", "2"]
+    assert [fields["message_id"] for fields in _logged(caplog, "message_refused")] == ["1", "2", "3", "4"]
 
 
 @pytest.mark.parametrize(
@@ -203,16 +195,11 @@ def test_messages_that_cannot_be_read_do_not_fill_the_disk_and_a_lost_one_is_log
     monkeypatch.setattr(limit, 2 if "UNREADABLE" in limit else 2 * len(data))
     services = FakeServices(store)
     attributes = {"namespace": namespace} if namespace else {}
-    for number in range(4):
-        message = Published(message_id=str(number), data=data, attributes=attributes, publish_time="")
-        deliveries.store(deliveries.Push(message, 1), services)
-    letters = store_of(store, namespace).dead_letters(10)
-    assert sorted(letter.message_id for letter in letters) == ["0", "1"]
-    refused = [vars(record)["fields"] for record in caplog.records if record.msg == "message_refused"]
-    assert [(fields["message_id"], fields["kept"]) for fields in refused] == [
-        ("0", True), ("1", True), ("2", False), ("3", False)
-    ]  # fmt: skip
-    assert "the message is lost" in refused[-1]["next_step"]
+    for message_id in ("0", "1", "2", "3"):
+        _deliver(services, message_id, data, attributes)
+    assert _letter_ids(store_of(store, namespace)) == ["0", "1"]
+    assert _kept(caplog, "message_refused") == [("0", True), ("1", True), ("2", False), ("3", False)]
+    assert "the message is lost" in _logged(caplog, "message_refused")[-1]["next_step"]
 
 
 def test_messages_of_a_newer_schema_version_do_not_fill_the_disk_and_report_that_they_are_not_kept(
@@ -223,42 +210,37 @@ def test_messages_of_a_newer_schema_version_do_not_fill_the_disk_and_report_that
 
     def give_up(number: int) -> None:
         data = b'{"schema_version": 2, "request_id": "%s"}' % str(UUID(int=number + 1)).encode()
-        message = Published(message_id=str(number), data=data, attributes={"namespace": "ada"}, publish_time="")
+        message = Published(message_id=str(number), data=data, attributes={"namespace": "ada"})
         for _ in range(2):  # the second attempt finds the error that the first has recorded
             with suppress(ItemUnavailable):
                 deliveries.give_up(deliveries.Push(message, 1), services)
 
     for number in (0, 1, 2, 1):
         give_up(number)
-    assert sorted(letter.message_id for letter in ada.dead_letters(10)) == ["0", "1"]
+    assert _letter_ids(ada) == ["0", "1"]
     statuses = ada.statuses([UUID(int=number) for number in (1, 2, 3)])
     assert [statuses[UUID(int=number)].state for number in (1, 2, 3)] == ["dead_lettered", "dead_lettered", "failed"]
     newer = "schema_version 2 is newer than 1, the newest version that this release of Mnemosyne reads"
     kept_nothing = "the message is not kept, because the namespace has too many dead letters: publish it again"
     assert statuses[UUID(int=3)].error == f"{newer}; {kept_nothing}"
-    logged = [vars(record)["fields"] for record in caplog.records if record.msg == "dead_lettered"]
-    assert {(fields["message_id"], fields["kept"]) for fields in logged} == {("0", True), ("1", True), ("2", False)}
+    assert set(_kept(caplog, "dead_lettered")) == {("0", True), ("1", True), ("2", False)}
 
 
 def test_a_letter_without_a_namespace_that_fails_again_in_a_namespace_is_not_logged_as_lost(
     store: MemoryStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     services, unnamed = FakeServices(store), store_of(store, "")
-    message = Published(message_id="0", data=b"no JSON", attributes={}, publish_time="")
-    deliveries.store(deliveries.Push(message, 1), services)
+    _deliver(services, "0", b"no JSON", {})
     letter_id = unnamed.mark_redriven("0", [], into="ada", now=True)
-    attributes = {"namespace": "ada", LETTER_ID: str(letter_id)}
-    redriven = Published(message_id="1", data=b"no JSON", attributes=attributes, publish_time="")
-    deliveries.store(deliveries.Push(redriven, 1), services)
-    refused = [vars(record)["fields"] for record in caplog.records if record.msg == "message_refused"]
-    assert [(fields["message_id"], fields["kept"]) for fields in refused] == [("0", True)]
+    _deliver(services, "1", b"no JSON", {"namespace": "ada", LETTER_ID: str(letter_id)})
+    assert _kept(caplog, "message_refused") == [("0", True)]
     (letter,) = unnamed.dead_letters(10)
     assert letter.failures == 2
 
 
 def test_a_change_that_would_exceed_the_quota_is_refused(store: MemoryStore, keeper: Quotas) -> None:
     _store(store, "tea")
-    (memory,) = store_of(store, "ada").list(_any(), 10)
+    (memory,) = store_of(store, "ada").list(ALL, 10)
     keeper.set("ada", {"bytes": 1_000})
     with pytest.raises(OverQuota, match=r"quota of 1,000 bytes has no room for 1,2.*nothing was changed"):
         store_of(store, "ada").update(memory.id, MemoryChange(metadata={"k": "v" * 1000}))
@@ -275,18 +257,11 @@ def test_a_duplicate_is_accepted_when_the_quota_is_used_up(store: MemoryStore, k
 def test_a_call_over_a_known_quota_is_refused_at_once(store: MemoryStore, keeper: Quotas) -> None:
     services = FakeServices(store)
     keeper.set("ada", {"memories": 0})
-    arguments = {"content": "tea", "timestamp": "2026-05-20T12:00:00Z"}
-
-    def is_refused() -> bool:
-        return "quota of 0 memories is used up" in str(
-            call(BY_NAME["ingest_memory"], arguments, CALLERS["ada"], services).content[0]
-        )
-
-    wait_until(is_refused, "the quota is known")
+    wait_until(lambda: bool(_ingest(services).is_error), "the quota is known")
     before = len(services.queue.published)
-    result = call(BY_NAME["ingest_memory"], arguments, CALLERS["ada"], services)
-    assert result.is_error
-    assert "nothing was accepted" in str(result.content[0])
+    (error,) = _ingest(services).content
+    assert "quota of 0 memories is used up" in str(error)
+    assert "nothing was accepted" in str(error)
     assert len(services.queue.published) == before
 
 

@@ -29,7 +29,6 @@ from tests.mcp_app import CALLERS
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
-        ("memory_search", {"query": "a" * 15_000 + "b", "mode": "exact"}),
         ("memory_search", {"query": "a" * 501, "mode": "exact"}),
         ("exact_match_retrieve", {"content": "a" * 501}),
         ("memory_search", {"query": "a" * 10_001}),

@@ -122,7 +122,6 @@ def test_stored_content_cannot_imitate_the_heading_of_a_memory(services: FakeSer
     assert content == FORGED  # structured content is the stored text, unchanged
 
 
-@pytest.mark.parametrize("tool", ["retrieve_memories", "memory_search"])
 @pytest.mark.parametrize(
     "content",
     [
@@ -132,11 +131,9 @@ def test_stored_content_cannot_imitate_the_heading_of_a_memory(services: FakeSer
     ],
     ids=["led by a brace", "ANSI", "bidirectional"],
 )
-def test_content_with_json_or_control_characters_is_shown_as_one_memory(
-    services: FakeServices, tool: str, content: str
-) -> None:
+def test_content_with_json_or_control_characters_is_shown_as_one_memory(services: FakeServices, content: str) -> None:
     (memory_id,) = _store(services, content)
-    result = _call(services, tool, query="tea")
+    result = _call(services, "memory_search", query="tea")
     # The content is unchanged. A heading comes before it, so that no text of the server begins with stored content.
     (hit,) = result.structured_content["memories"]
     assert result.content[0].text == f"--- [{memory_id}] [2026-05-20] [{hit['confidence']}] ---\n{content}\n"
