@@ -114,11 +114,12 @@ class Applied:
 def empty_plan(empty: Workspace) -> dict[str, Any]:
     """The plan of a first apply, as JSON.
 
-    Members of Google Cloud call the deployment, each function has at most one instance, and the disk has no limit.
+    Members of Google Cloud call the deployment, each function has at most one instance, the disk has no limit, and
+    the functions reach the database by Private Service Connect in a new network.
     """
     private = {"auth_mode": "iam", "invokers": ["user:ada@example.com"]}
     one_instance = {"max_instances": {"mcp": 1, "ingest": 1, "dead_letter": 1}}
-    assert empty.plan(labels={"team": "memory"}, **NOTIFIED, **private, **one_instance).status == 2
+    assert empty.plan(labels={"team": "memory"}, psc=True, **NOTIFIED, **private, **one_instance).status == 2
     return empty.planned()
 
 
@@ -180,11 +181,16 @@ def changed(applied: Applied) -> Changed:
 MCP = 'module.mnemosyne.google_cloudfunctions2_function.serving["mcp"]'
 
 
+REPLACED = [f'google_cloudfunctions2_function.serving["{name}"]' for name in ("mcp", "ingest")]
+"""Not all functions: if a plan replaces all of them, Terraform 1.11 replaces only one of their grants."""
+
+
 @pytest.fixture(scope="session")
 def replaced(applied: Applied) -> dict[str, list[str]]:
-    """The changes of a plan that replaces the function mcp and changes the embedding model, by address."""
+    """The changes of a plan that replaces the functions of REPLACED and changes the embedding model, by address."""
     deployed = applied.restored()
-    deployed.plan("-refresh=false", f"-replace={MCP}", embedding_model="gemini-embedding-001")
+    replacements = [f"-replace=module.mnemosyne.{address}" for address in REPLACED]
+    deployed.plan("-refresh=false", *replacements, embedding_model="gemini-embedding-001")
     return deployed.changes()
 
 

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from tests.terraform.conftest import MCP, PARTS, Applied, Changed
+from tests.terraform.conftest import PARTS, REPLACED, Applied, Changed
 from tests.terraform.workspace import MODULE, ROOT, SCHEMA, TERRAFORM, Done, Workspace, workspace
 
 pytestmark = pytest.mark.slow
 
 UNCHANGED = "No changes"
+DATABASE = "-target=module.mnemosyne.google_sql_database_instance.this"
 FIXED = "Instance cannot be destroyed"
 KEY = "projects/my-project/locations/europe-west1/keyRings/r/cryptoKeys/k"
 NETWORK = {"network": "projects/h/global/networks/n", "subnetwork": "projects/h/regions/europe-west1/subnetworks/s"}
@@ -177,9 +178,10 @@ def test_no_change_of_a_variable_replaces_a_resource_with_data(deployed: Workspa
     values |= {variable: FLIPS[variable][0][variable] for variable in variables}
     if "source_dir" in values:
         values["source_dir"] = str(deployed.directory.parent)
-    planned = deployed.plan("-refresh=false", "-json", **values)
-    printed = " ".join(planned.printed.split())
     refusal = FLIPS[variables[0]][1]
+    options = [DATABASE] if refusal == FIXED else []
+    planned = deployed.plan("-refresh=false", "-json", *options, **values)
+    printed = " ".join(planned.printed.split())
     if refusal == UNCHANGED:
         assert planned.status == 0
         return
@@ -197,7 +199,8 @@ def test_each_group_that_is_changed_by_day_exists() -> None:
 
 @pytest.mark.parametrize("cidr", [pytest.param("10.20.0.0/24", marks=pytest.mark.nightly), "10.10.0.0/25"])
 def test_a_subnetwork_in_use_can_only_be_widened(deployed: Workspace, cidr: str) -> None:
-    refused = deployed.plan("-refresh=false", subnetwork_cidr=cidr)
+    subnetwork = "-target=module.mnemosyne.google_compute_subnetwork.functions"
+    refused = deployed.plan("-refresh=false", subnetwork, subnetwork_cidr=cidr)
     assert refused.status == 1
     assert FIXED in " ".join(refused.printed.split())
 
@@ -248,6 +251,31 @@ def test_a_second_plan_with_each_optional_part_is_empty_and_needs_no_client_secr
     own.state.write_text(json.dumps(state))
     planned = own.plan(**{name: value for name, value in PARTS.items() if name != "oauth_client_secret"})
     assert planned.status == 0, planned.printed
+
+
+ENCRYPTED = {
+    "google_sql_database_instance.this": "encryption_key_name",
+    "google_pubsub_topic.ingest": "kms_key_name",
+    "google_pubsub_topic.dead_letter": "kms_key_name",
+    "google_artifact_registry_repository.images": "kms_key_name",
+    'google_cloudfunctions2_function.serving["mcp"]': "kms_key_name",
+    'google_cloudfunctions2_function.serving["ingest"]': "kms_key_name",
+    'google_cloudfunctions2_function.serving["dead-letter"]': "kms_key_name",
+    "google_cloudfunctions2_function.migrate": "kms_key_name",
+    "google_workflows_workflow.operate": "crypto_key_name",
+    "google_workflows_workflow.check": "crypto_key_name",
+}
+"""The attribute with the key, of each resource that stores data or copies of the source."""
+
+
+def test_the_key_of_the_deployment_encrypts_each_resource_that_stores_data(complete: Applied) -> None:
+    values = complete.restored().values()
+    keys = {address: values[address][attribute] for address, attribute in ENCRYPTED.items()}
+    (replica,) = values["google_secret_manager_secret.owner_password"]["replication"][0]["user_managed"][0]["replicas"]
+    keys["secret"] = replica["customer_managed_encryption"][0]["kms_key_name"]
+    keys["source"] = values["google_storage_bucket.source"]["encryption"][0]["default_kms_key_name"]
+    keys["job"] = values["google_cloud_run_v2_job.migrate[0]"]["template"][0]["template"][0]["encryption_key"]
+    assert keys == dict.fromkeys(keys, PARTS["kms_key"])
 
 
 def test_the_provider_version_may_be_the_tested_one_or_a_later_one_of_the_same_major_version() -> None:
@@ -317,28 +345,16 @@ def test_each_resource_type_with_labels_has_labels(empty_plan: dict[str, Any]) -
 
 
 def test_the_invokers_of_a_replaced_function_are_granted_again(replaced: dict[str, list[str]]) -> None:
-    for address in (MCP, 'module.mnemosyne.google_cloud_run_v2_service_iam_member.mcp["allUsers"]'):
-        assert set(replaced[address]) == {"delete", "create"}
+    grant = "google_cloud_run_v2_service_iam_member"
+    for address in (*REPLACED, f'{grant}.mcp["allUsers"]', f'{grant}.push["ingest"]', f'{grant}.check["ingest"]'):
+        assert set(replaced[f"module.mnemosyne.{address}"]) == {"delete", "create"}
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize(
-    ("function", "member"),
-    [
-        ("ingest", 'google_cloud_run_v2_service_iam_member.push["ingest"]'),
-        ("dead-letter", 'google_cloud_run_v2_service_iam_member.push["dead-letter"]'),
-        ("migrate", "google_cloud_run_v2_service_iam_member.migrate"),
-    ],
-)
-def test_the_invokers_of_each_other_replaced_function_are_granted_again(
-    deployed: Workspace, function: str, member: str
-) -> None:
-    name = "migrate" if function == "migrate" else f'serving["{function}"]'
-    address = f"module.mnemosyne.google_cloudfunctions2_function.{name}"
-    deployed.plan("-refresh=false", f"-replace={address}")
-    changes = deployed.changes()
-    assert set(changes[address]) == {"delete", "create"}
-    assert set(changes[f"module.mnemosyne.{member}"]) == {"delete", "create"}
+@pytest.mark.nightly  # by day, other functions are replaced
+def test_the_invokers_of_migrate_are_granted_again_after_its_replacement(deployed: Workspace) -> None:
+    deployed.plan("-refresh=false", "-replace=module.mnemosyne.google_cloudfunctions2_function.migrate")
+    grant = deployed.changes()["module.mnemosyne.google_cloud_run_v2_service_iam_member.migrate"]
+    assert set(grant) == {"delete", "create"}
 
 
 def test_functions_use_secret_versions_by_number_and_a_repository_with_clean_up(deployed: Workspace) -> None:

@@ -66,7 +66,7 @@ def test_an_upgrade_changes_functions_after_its_migration_and_keeps_a_rollback(d
     before = _sources(deployed)
     deployed.change_source("a new version")
     deployed.fail(google_cloud_run_v2_job=FAILED_MIGRATION)
-    assert deployed.try_apply(keep_traffic=["mcp"]).status == 1
+    assert deployed.try_apply("-refresh=false", keep_traffic=["mcp"]).status == 1
     assert _sources(deployed) == before
     deployed.fail()
     applied = deployed.apply("-refresh=false", keep_traffic=["mcp"])

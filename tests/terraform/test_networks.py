@@ -1,5 +1,7 @@
 """A deployment in an existing network of its project, with Private Service Connect."""
 
+from typing import Any
+
 import pytest
 
 from tests.terraform.conftest import PARTS, Applied
@@ -16,12 +18,6 @@ def network(project: str, name: str) -> dict[str, str]:
     }
 
 
-@pytest.fixture
-def connected(complete: Applied) -> Workspace:
-    """A deployment in an existing network of its project, with Private Service Connect."""
-    return complete.restored()
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -32,10 +28,10 @@ def connected(complete: Applied) -> Workspace:
     ],
 )
 def test_a_plan_that_removes_the_endpoint_through_which_the_functions_reach_the_database_is_refused(
-    connected: Workspace, change: dict[str, object]
+    complete: Applied, change: dict[str, object]
 ) -> None:
     variables = {name: value for name, value in (PARTS | change).items() if value is not None}
-    refused = connected.plan("-refresh=false", **variables)
+    refused = complete.restored().plan("-refresh=false", **variables)
     assert refused.status == 1
     assert "Instance cannot be destroyed" in " ".join(refused.printed.split())
 
@@ -45,19 +41,32 @@ def test_a_lost_database_gets_the_same_address_again(recovered: dict[str, list[s
     assert "google_compute_address.database[0]" not in recovered
 
 
-@pytest.mark.parametrize(
-    ("variables", "projects"),
-    [
-        pytest.param({}, [PROJECT], id="a new network"),
-        pytest.param({"network": network("host", "office")}, [PROJECT, "host"], id="a Shared VPC"),
-    ],
-)
-def test_the_project_of_the_network_may_connect_to_the_database(
-    empty: Workspace, variables: dict[str, object], projects: list[str]
-) -> None:
-    """Cloud SQL accepts connections from the networks of these projects."""
-    assert empty.plan(psc=True, **variables).status == 2
-    (module,) = empty.planned()["planned_values"]["root_module"]["child_modules"]
-    (instance,) = [one["values"] for one in module["resources"] if one["type"] == "google_sql_database_instance"]
+def _allowed_projects(resources: list[dict[str, Any]]) -> list[str]:
+    """Return the projects from whose networks Cloud SQL accepts connections."""
+    (instance,) = [one["values"] for one in resources if one["type"] == "google_sql_database_instance"]
     (psc_config,) = instance["settings"][0]["ip_configuration"][0]["psc_config"]
-    assert sorted(psc_config["allowed_consumer_projects"]) == sorted(projects)
+    return sorted(psc_config["allowed_consumer_projects"])
+
+
+def _planned(plan: dict[str, Any]) -> list[dict[str, Any]]:
+    (module,) = plan["planned_values"]["root_module"]["child_modules"]
+    resources: list[dict[str, Any]] = module["resources"]
+    return resources
+
+
+def test_the_project_of_the_network_may_connect_to_the_database(
+    empty: Workspace, empty_plan: dict[str, Any], complete: Applied
+) -> None:
+    assert _allowed_projects(_planned(empty_plan)) == [PROJECT]
+    assert _allowed_projects(complete.restored().resources()) == [PROJECT]
+    database = "-target=module.mnemosyne.google_sql_database_instance.this"
+    assert empty.plan(database, psc=True, network=network("host", "office")).status == 2
+    assert _allowed_projects(_planned(empty.planned())) == ["host", PROJECT]
+
+
+def test_with_private_service_connect_the_database_needs_no_peering(complete: Applied) -> None:
+    values = complete.restored().values()
+    assert [address for address in values if "google_service_networking_connection" in address] == []
+    assert "google_compute_forwarding_rule.database[0]" in values
+    (ingest,) = values['google_cloudfunctions2_function.serving["ingest"]']["service_config"]
+    assert ingest["environment_variables"]["MNEMOSYNE_DB_IP_TYPE"] == "PSC"

@@ -1,5 +1,4 @@
-# Tests of the protection of data, of the delivery of messages, and of limits that depend on each other. tests/terraform
-# runs them.
+# Tests of the protection of data and of the delivery of messages. tests/terraform runs them.
 
 mock_provider "google" {
   mock_resource "google_service_account" {
@@ -80,25 +79,6 @@ run "pushes_are_authenticated_and_end_in_the_dead_letter_topic" {
   }
 }
 
-run "the_connections_of_all_instances_fit" {
-  command = plan
-
-  assert {
-    condition     = output.connections_needed == 5 * 8 + 5 * 4 + 1 * 2 + 3 + 10
-    error_message = "Counted: ${output.connections_needed}."
-  }
-}
-
-run "more_instances_than_connections_are_refused" {
-  command = plan
-
-  variables {
-    max_instances = { mcp = 50, ingest = 5, dead_letter = 1 }
-  }
-
-  expect_failures = [google_sql_database_instance.this]
-}
-
 run "with_an_api_key_no_function_can_use_vertex_ai" {
   command = plan
 
@@ -113,49 +93,5 @@ run "with_an_api_key_no_function_can_use_vertex_ai" {
   assert {
     condition     = google_cloudfunctions2_function.serving["ingest"].service_config[0].secret_environment_variables[0].key == "GEMINI_API_KEY"
     error_message = "The key comes from Secret Manager."
-  }
-}
-
-run "private_service_connect_needs_no_peering" {
-  command = plan
-
-  variables {
-    psc = true
-  }
-
-  assert {
-    condition     = length(google_service_networking_connection.services) == 0 && length(google_compute_forwarding_rule.database) == 1
-    error_message = "Private services access is not needed."
-  }
-  assert {
-    condition     = google_cloudfunctions2_function.serving["ingest"].service_config[0].environment_variables["MNEMOSYNE_DB_IP_TYPE"] == "PSC"
-    error_message = "The functions must use Private Service Connect."
-  }
-}
-
-run "kms_key_encrypts_each_resource_that_stores_data" {
-  command = plan
-
-  variables {
-    kms_key = "projects/p/locations/europe-west1/keyRings/r/cryptoKeys/k"
-  }
-
-  assert {
-    condition = toset([
-      google_sql_database_instance.this.encryption_key_name,
-      google_pubsub_topic.ingest.kms_key_name,
-      google_pubsub_topic.dead_letter.kms_key_name,
-      google_secret_manager_secret.owner_password.replication[0].user_managed[0].replicas[0].customer_managed_encryption[0].kms_key_name,
-      google_storage_bucket.source.encryption[0].default_kms_key_name,
-      google_artifact_registry_repository.images.kms_key_name,
-      google_cloudfunctions2_function.serving["mcp"].kms_key_name,
-      google_cloudfunctions2_function.serving["ingest"].kms_key_name,
-      google_cloudfunctions2_function.serving["dead-letter"].kms_key_name,
-      google_cloudfunctions2_function.migrate.kms_key_name,
-      google_cloud_run_v2_job.migrate[0].template[0].template[0].encryption_key,
-      google_workflows_workflow.operate.crypto_key_name,
-      google_workflows_workflow.check.crypto_key_name,
-    ]) == toset([var.kms_key])
-    error_message = "None of them may use Google's key."
   }
 }
