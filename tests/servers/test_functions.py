@@ -141,36 +141,31 @@ def test_a_claim_excludes_other_deliveries_until_it_ends(functions: Functions) -
         assert claim.new == [theirs]
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments"),
-    [
+def test_each_tool_of_mcp_works_with_the_rights_of_its_database_user(functions: Functions) -> None:
+    memory_id = functions.stored("green tea", tags=["tea"])
+    functions.stored("black tea")
+    calls: list[tuple[str, dict[str, Any]]] = [
         ("list_memories", {"tags": ["tea"]}),
         ("memory_stats", {}),
         ("memory_timeline", {}),
         ("memory_facets", {}),
-        ("get_memory", {"id": "ID"}),
-        ("fetch", {"id": "ID"}),
-        ("memory_history", {"id": "ID"}),
+        ("get_memory", {"id": memory_id}),
+        ("fetch", {"id": memory_id}),
+        ("memory_history", {"id": memory_id}),
         ("search", {"query": "tea"}),
         ("exact_match_retrieve", {"content": "tea"}),
         ("recall_by_timeframe", {"start_date": "2000-01-01"}),
         ("retrieve_with_quality_boost", {"query": "tea"}),
         ("export_memories", {}),
-        ("update_memory", {"id": "ID", "title": "Tea", "tags": ["green"], "metadata": {"cups": 2}}),
-        ("rate_memory", {"id": "ID", "rating": 1, "reason": "tea"}),
+        ("update_memory", {"id": memory_id, "title": "Tea", "tags": ["green"], "metadata": {"cups": 2}}),
+        ("rate_memory", {"id": memory_id, "rating": 1, "reason": "tea"}),
         ("list_requests", {}),
         ("list_dead_letters", {}),
         ("list_audit", {}),
-        ("delete_memory", {"id": "ID"}),
-    ],
-)
-def test_each_tool_of_mcp_works_with_the_rights_of_its_database_user(
-    functions: Functions, tool: str, arguments: dict[str, Any]
-) -> None:
-    memory_id = functions.stored("green tea", tags=["tea"])
-    functions.stored("black tea")
-    answer = functions.tool(tool, **{name: memory_id if value == "ID" else value for name, value in arguments.items()})
-    assert answer
+        ("delete_memory", {"id": memory_id}),
+    ]
+    for tool, arguments in calls:
+        assert functions.tool(tool, **arguments), tool
 
 
 def test_a_dead_letter_is_kept_by_its_function_and_redriven_by_mcp(functions: Functions) -> None:
