@@ -139,17 +139,15 @@ def test_each_configured_recipient_is_notified_of_each_alert(monitoring: Monitor
         assert policy["notification_channels"] == [channel["id"], "projects/p/notificationChannels/1"]
 
 
-def test_each_alert_names_an_existing_section_of_the_runbook(monitoring: Monitoring) -> None:
-    sections = set(re.findall(r"^### (.+)$", MANUAL, re.MULTILINE))
+def test_each_alert_names_its_first_command_and_its_section_of_the_runbook(monitoring: Monitoring) -> None:
     for policy in monitoring.of("google_monitoring_alert_policy"):
         title = policy["display_name"].removeprefix("Mnemosyne (mem): ")
-        assert title in sections
         text = policy["documentation"][0]["content"]
         assert text.endswith(f'"{title}".')
         assert re.match(r"First command:\n\n    (gcloud|terraform) ", text)
 
 
-def test_each_alert_section_of_the_runbook_belongs_to_an_alert(monitoring: Monitoring) -> None:
+def test_the_runbook_has_a_section_for_each_alert(monitoring: Monitoring) -> None:
     part = MANUAL.split("## Alerts\n")[1].split("\n## ")[0]
     titles = {policy["display_name"].removeprefix("Mnemosyne (mem): ") for policy in
               monitoring.of("google_monitoring_alert_policy")}  # fmt: skip
@@ -164,11 +162,9 @@ def test_the_guide_states_the_right_number_of_billed_conditions(monitoring: Moni
 
 
 def test_the_alert_on_failed_backups_uses_the_system_events_of_the_database(monitoring: Monitoring) -> None:
-    (condition,) = [
-        alert_condition for alert_condition in monitoring.conditions if alert_condition["condition_matched_log"]
-    ]
-    assert 'resource.labels.job_name="mem-migrate"' in condition["condition_matched_log"][0]["filter"]
-    used = condition["condition_matched_log"][0]["filter"]
+    (matched,) = [one["condition_matched_log"] for one in monitoring.conditions if one["condition_matched_log"]]
+    used = matched[0]["filter"]
+    assert 'resource.labels.job_name="mem-migrate"' in used
     (database,) = monitoring.of("google_sql_database_instance")
     assert f'resource.labels.database_id="my-project:{database["name"]}"' in used
     assert 'protoPayload.methodName="cloudsql.instances.automatedBackup"' in used

@@ -39,25 +39,31 @@ CREATED_OTHERWISE = ("billing", "dns", "iap", "project_iam", "storage")
 on single buckets."""
 
 
-def _applied(**variables: object) -> Resources:
-    """Resources of an applied pipeline by type."""
+@pytest.fixture(scope="module")
+def example() -> Iterator[Workspace]:
     with workspace(EXAMPLE) as new_workspace:
-        new_workspace.apply(repository=REPOSITORY, **variables)
-        assert new_workspace.plan(repository=REPOSITORY, **variables).status == 0
-        by_type: Resources = {}
-        for resource in new_workspace.resources():
-            by_type.setdefault(resource["type"], []).append(resource["values"])
-        return by_type
+        yield new_workspace
+
+
+def _applied(example: Workspace, **variables: object) -> Resources:
+    """Apply the example in a project without a pipeline, and return the resources by type."""
+    example.state.unlink(missing_ok=True)
+    example.apply(repository=REPOSITORY, **variables)
+    assert example.plan(repository=REPOSITORY, **variables).status == 0
+    by_type: Resources = {}
+    for resource in example.resources():
+        by_type.setdefault(resource["type"], []).append(resource["values"])
+    return by_type
 
 
 @pytest.fixture(scope="module")
-def cloud_build() -> Iterator[Resources]:
-    yield _applied()
+def cloud_build(example: Workspace) -> Resources:
+    return _applied(example)
 
 
 @pytest.fixture(scope="module")
-def github() -> Iterator[Resources]:
-    yield _applied(runner="github_actions")
+def github(example: Workspace) -> Resources:
+    return _applied(example, runner="github_actions")
 
 
 @pytest.fixture(scope="module")

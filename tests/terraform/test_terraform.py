@@ -39,27 +39,15 @@ def test_the_assertions_of_terraform_s_own_tests_pass(file: str) -> None:
     assert re.search(r"Success! \d+ passed, 0 failed", done.printed)
 
 
-@pytest.mark.parametrize(
-    ("file", "attribute"),
-    [
-        ("functions.tf", "ingress_settings"),
-        pytest.param("pubsub.tf", "ack_deadline_seconds", marks=pytest.mark.nightly),
-        pytest.param("database.tf", "point_in_time_recovery_enabled", marks=pytest.mark.nightly),
-        pytest.param("iam.tf", "service_account_id", marks=pytest.mark.nightly),
-        pytest.param("alert_policies.tf", "per_series_aligner", marks=pytest.mark.nightly),
-    ],
-)
-def test_a_misspelt_attribute_in_the_configuration_fails_the_validation(
-    tmp_path: Path, file: str, attribute: str
-) -> None:
+def test_a_misspelt_attribute_in_the_configuration_fails_the_validation(tmp_path: Path) -> None:
     copy = tmp_path / "terraform"
     shutil.copytree(TERRAFORM, copy, ignore=shutil.ignore_patterns(".terraform*", "tests"))
-    text = (copy / file).read_text()
-    (copy / file).write_text(re.sub(rf"\b{attribute}\b(\s*=)", rf"{attribute}x\1", text, count=1))
+    text = (copy / "functions.tf").read_text()
+    (copy / "functions.tf").write_text(re.sub(r"\bingress_settings\b(\s*=)", r"ingress_settingsx\1", text, count=1))
     with workspace(copy) as own:
         done = own.run("validate", ok=False)
     assert done.status == 1
-    assert f"{attribute}x" in done.printed
+    assert "ingress_settingsx" in done.printed
 
 
 def test_the_functions_get_exactly_the_settings_that_the_code_reads() -> None:

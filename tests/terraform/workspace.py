@@ -192,16 +192,12 @@ class Workspace:
     def schemas(self) -> dict[str, dict[str, set[str]]]:
         """The arguments that a configuration can set, by mode (managed or data) and type."""
         references: dict[str, dict[str, set[str]]] = {"managed": {}, "data": {}}
-        for provider in json.loads(self._terraform("providers", "schema", "-json").printed)[
-            "provider_schemas"
-        ].values():
+        schemas = json.loads(self._terraform("providers", "schema", "-json").printed)["provider_schemas"]
+        for provider in schemas.values():
             for mode, kind in (("managed", "resource_schemas"), ("data", "data_source_schemas")):
                 for name, schema in provider.get(kind, {}).items():
                     arguments = schema["block"].get("attributes", {}).items()
-                    settable = {
-                        key for key, argument in arguments if argument.get("optional") or argument.get("required")
-                    }
-                    references[mode][name] = settable
+                    references[mode][name] = {key for key, one in arguments if {"optional", "required"} & one.keys()}
         return references
 
     def planned(self) -> dict[str, Any]:
@@ -294,9 +290,8 @@ def workspace(
 
 def _variables(values: Mapping[str, object]) -> list[str]:
     variables: dict[str, object] = {"project": PROJECT, **values}
-    return [
-        f"-var={name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in variables.items()
-    ]
+    texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in variables.items()}
+    return [f"-var={name}={text}" for name, text in texts.items()]
 
 
 def changes_of(plan: Mapping[str, Any]) -> dict[str, list[str]]:

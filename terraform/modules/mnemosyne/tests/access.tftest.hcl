@@ -52,17 +52,6 @@ run "with_iam_only_the_invokers_can_call_mcp" {
   }
 }
 
-run "iam_refuses_all_users_as_an_invoker" {
-  command = plan
-
-  variables {
-    auth_mode = "iam"
-    invokers  = ["allUsers"]
-  }
-
-  expect_failures = [var.invokers]
-}
-
 run "with_no_invoker_check_nothing_is_granted_to_all_users" {
   command = plan
 
@@ -116,18 +105,6 @@ run "neither_database_nor_archive_is_public" {
   assert {
     condition     = google_storage_bucket.source.public_access_prevention == "enforced"
     error_message = "Nobody else can read the archive."
-  }
-}
-
-run "no_grant_is_a_basic_role" {
-  command = plan
-
-  assert {
-    condition = alltrue([
-      for member in concat(values(google_project_iam_member.functions), values(google_project_iam_member.build), [google_project_iam_member.build_sources]) :
-      !contains(["roles/owner", "roles/editor", "roles/viewer"], member.role)
-    ])
-    error_message = "Basic roles grant far more than is needed."
   }
 }
 
