@@ -3,10 +3,10 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException, WebDriverException
@@ -16,7 +16,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.wait import WebDriverWait
 
-from tests.fakes_wire.http import served
+from tests.fakes_wire.http import Html, JsonServer
 
 SECONDS = 60
 _HEADLESS_SHELL = '#!/bin/sh\nexec {} "$@" about:blank\n'
@@ -112,25 +112,14 @@ class Chromium:
 
 @contextmanager
 def page_elsewhere(html: str) -> Iterator[str]:
-    """Serve a page from another site (host name) than Mnemosyne's, and yield the address of the page.
+    """Serve a page from another site (host name) than Mnemosyne's, and yield the address of the page."""
 
-    The server uses threads: Chromium opens connections that it may never use, which would block a server with one
-    thread.
-    """
+    class Page(JsonServer):
+        def answer(self, path: str, body: Any, headers: Mapping[str, str]) -> tuple[int, Any]:
+            return 200, Html(html)
 
-    class Page(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html")
-            self.end_headers()
-            self.wfile.write(html.encode())
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            """Log nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Page)
-    with served(server):
-        yield f"http://evil.localhost:{server.server_port}/"
+    with Page().serving() as page:
+        yield f"http://evil.localhost:{page.host.partition(':')[2]}/"
 
 
 def _options(home: Path, browser: str) -> ChromeOptions:

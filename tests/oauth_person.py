@@ -1,15 +1,14 @@
 """A person with a real browser, who reads the log-in code in the terminal of `mnemosyne dev`."""
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from collections.abc import Callable, Mapping
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from mnemosyne.cli.local.data_dir import DataDir
 from tests.chromium import Chromium
 from tests.dev import DevServer
-from tests.fakes_wire.http import served
+from tests.fakes_wire.http import JsonServer
 from tests.waiting import wait_until
 
 
@@ -63,30 +62,15 @@ class Person:
         return text
 
 
-class Callback:
+class Callback(JsonServer):
     """A listener of an OAuth client on the loopback interface, which receives the redirect after the log-in."""
 
-    def __init__(self, http: HTTPServer) -> None:
-        self.url = f"http://127.0.0.1:{http.server_port}/callback"
+    def __init__(self) -> None:
+        super().__init__()
+        self.url = f"{self.url}/callback"
         self.told: dict[str, str] = {}
 
-
-@contextmanager
-def callback() -> Iterator[Callback]:
-    """Listen on loopback for the redirect after the log-in, as a program does whose user logs in with a browser."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            if urlsplit(self.path).path == "/callback":
-                listener.told = dict(parse_qsl(urlsplit(self.path).query))
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(b"You may close this.")
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            """Log nothing."""
-
-    http = HTTPServer(("127.0.0.1", 0), Handler)
-    listener = Callback(http)
-    with served(http):
-        yield listener
+    def answer(self, path: str, body: Any, headers: Mapping[str, str]) -> tuple[int, Any]:
+        if urlsplit(path).path == "/callback":
+            self.told = dict(parse_qsl(urlsplit(path).query))
+        return 200, "You may close this."

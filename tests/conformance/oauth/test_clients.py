@@ -22,7 +22,7 @@ from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull,
 from mnemosyne.cli.local.functions import free_port
 from tests.conformance.oauth.conftest import Place
 from tests.conformance.test_suite import SUITE
-from tests.oauth_person import Callback, callback
+from tests.oauth_person import Callback
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.slow
@@ -97,7 +97,7 @@ class _PythonClient:
 
 
 def test_the_python_sdk_logs_in_with_only_the_address_and_refreshes(place: Place) -> None:
-    with callback() as listener:
+    with Callback().serving() as listener:
         client = _PythonClient(place, listener)
         assert asyncio.run(client.remember("OAuth lets people in")) == "stored"
         assert "Allow Python SDK to use your memory?" in client.asked[0]

@@ -11,7 +11,7 @@ import pytest
 from tests.chromium import Chromium
 from tests.conformance.oauth.test_pages import VERIFIER, address
 from tests.dev import COMMAND, DevServer
-from tests.oauth_person import Person, callback
+from tests.oauth_person import Callback, Person
 
 pytestmark = pytest.mark.slow
 
@@ -23,7 +23,7 @@ def _grants(system: DevServer, *arguments: str) -> Any:
 
 
 def test_an_operator_can_end_a_person_s_grant_for_a_client(system: DevServer, issuer: str, light: Chromium) -> None:
-    with callback() as listener:
+    with Callback().serving() as listener:
         login_url = address(system, issuer, listener.url)
         Person.at(system, light).allow(login_url)
         client_id = httpx.URL(login_url).params["client_id"]

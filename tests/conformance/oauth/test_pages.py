@@ -9,7 +9,7 @@ from selenium.webdriver.common.by import By
 
 from tests.chromium import Chromium, page_elsewhere
 from tests.dev import DevServer
-from tests.oauth_person import Person, Terminal, callback
+from tests.oauth_person import Callback, Person, Terminal
 
 VERIFIER = "v" * 64
 CHALLENGE = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest()).decode().rstrip("=")
@@ -57,7 +57,7 @@ def test_no_page_breaks_its_own_policy_and_a_client_s_name_is_text(
     system: DevServer, issuer: str, light: Chromium
 ) -> None:
     light.console()
-    with callback() as listener:
+    with Callback().serving() as listener:
         final_url = Person.at(system, light).allow(address(system, issuer, listener.url))
         assert listener.told["state"] == "s"
     assert "Allow Notes <script>alert(1)</script> to use your memory?" in final_url
