@@ -7,20 +7,21 @@ from typing import Any
 
 import anyio
 import anyio.lowlevel
+import httpx
 import pytest
 from starlette.responses import Response
 
 from mnemosyne.adapters.database.memories import MemoryStore
-from mnemosyne.domain.message import IngestMessage
 from mnemosyne.http.mcp import batch
 from mnemosyne.http.mcp.concurrency import ConcurrencyLimits
 from mnemosyne.http.mcp.middleware import McpMiddleware
 from mnemosyne.http.mcp.request_headers import HEADER_BYTES
 from mnemosyne.mcp import jsonrpc
-from mnemosyne.service import ingest
 from tests.abuse.conftest import headers
+from tests.fakes import request
 from tests.mcp_app import LIST
 from tests.mcp_client import tool_call
+from tests.memories import store, store_contents
 
 
 @pytest.mark.slow
@@ -75,18 +76,11 @@ def test_an_error_names_five_problems_and_the_number_of_others(opened: Any, serv
     assert len(response.content) < 10_000
 
 
-def _store(services: Any, namespace: str, *contents: str) -> None:
-    from tests.fakes import request
-
-    message = IngestMessage(namespace, tuple(request(content) for content in contents))
-    ingest.store(message, memories=services.memories_of(message.namespace), embedder=services.embedder)
-
-
 @pytest.mark.parametrize("name", ["memory_search", "retrieve_memories", "debug_retrieve"])
 def test_an_answer_has_at_most_9_000_characters_of_stored_text_by_default(
     opened: Any, services: Any, name: str
 ) -> None:
-    _store(services, "ada", *(f"a {n} {'b ' * 1_000}" for n in range(10)), "a short one")
+    store_contents(services.memories_of("ada"), *(f"a {n} {'b ' * 1_000}" for n in range(10)), "a short one")
     limit = {"n_results": 20} if name == "debug_retrieve" else {"limit": 20}
     response = opened(services).post("/mcp", json=tool_call(name, {"query": "a b", **limit}), headers=headers())
     result = response.json()["result"]["structuredContent"]
@@ -107,11 +101,8 @@ def test_a_default_answer_has_at_most_25_000_characters_whatever_is_stored(
     opened: Any, services: Any, filler: str
 ) -> None:
     """The test counts the characters that a model gets: the blocks of text, and the structured content as JSON."""
-    requests = tuple(_large(n, filler) for n in range(10))
-    result = ingest.store(
-        IngestMessage("ada", requests), memories=services.memories_of("ada"), embedder=services.embedder
-    )
-    changed = {"id": str(result.outcomes[requests[0].request_id].memory_id)}
+    outcomes = store(services.memories_of("ada"), *(_large(n, filler) for n in range(10)))
+    changed = {"id": str(next(iter(outcomes.values())).memory_id)}
     system = opened(services)
     for name, arguments in BY_DEFAULT.items():
         tool_arguments = arguments | (changed if name == "update_memory" else {})
@@ -123,8 +114,6 @@ def test_a_default_answer_has_at_most_25_000_characters_whatever_is_stored(
 
 def _large(n: int, filler: str) -> Any:
     """A memory whose content exceeds the limit of an answer, with the maximum size of each other field."""
-    from tests.fakes import request
-
     return request(
         f"a {n} {filler * (12_000 // len(filler))}",
         title=f"{n} {'title ' * 80}",
@@ -135,11 +124,8 @@ def _large(n: int, filler: str) -> Any:
 
 
 def test_metadata_counts_towards_the_limit_and_is_complete_or_omitted(opened: Any, services: Any) -> None:
-    from tests.fakes import request
-
     large = {"key": "v" * 60_000}
-    message = IngestMessage("ada", (request("tea one", metadata=large), request("tea two", metadata={"k": 1})))
-    ingest.store(message, memories=services.memories_of(message.namespace), embedder=services.embedder)
+    store(services.memories_of("ada"), request("tea one", metadata=large), request("tea two", metadata={"k": 1}))
     body = tool_call("memory_search", {"query": "tea", "max_response_chars": 1_000})
     result = opened(services).post("/mcp", json=body, headers=headers()).json()["result"]["structuredContent"]
     assert {memory["content"]: memory["metadata"] for memory in result["memories"]} == {
@@ -153,7 +139,7 @@ def test_the_answer_to_a_batch_is_bounded_and_names_what_it_omits(
     opened: Any, services: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batch, "ANSWER_BYTES", 200_000)
-    _store(services, "ada", *(f"a {n} {'b ' * 4_500}" for n in range(8)))
+    store_contents(services.memories_of("ada"), *(f"a {n} {'b ' * 4_500}" for n in range(8)))
     search = tool_call("memory_search", {"query": "a", "mode": "exact", "limit": 100, "max_response_chars": 400_000})
     response = opened(services, per_minute=0).post(
         "/mcp", json=[search] * 30, headers=headers(**{"MCP-Protocol-Version": "2025-03-26"})
@@ -291,8 +277,6 @@ def test_a_host_header_followed_by_anything_but_a_port_is_refused(opened: Any, s
 
 
 def test_requests_of_a_principal_beyond_its_running_and_waiting_limits_are_refused(app_of: Any, services: Any) -> None:
-    import httpx
-
     begun, refused, release = anyio.Event(), anyio.Event(), anyio.Event()
     statuses: list[int] = []
 
