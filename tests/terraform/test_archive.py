@@ -14,13 +14,12 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import httpx
 import pytest
@@ -57,6 +56,11 @@ LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 ENTRY_POINTS = ("mcp", "ingest", "dead_letter", "import_object", "auth", "migrate")
 
 
+def _by_day(target: str) -> list[Any]:
+    """Return all entry points as parameters. By day, only one of them is tested, because each starts a process."""
+    return [name if name == target else pytest.param(name, marks=pytest.mark.nightly) for name in ENTRY_POINTS]
+
+
 def _runtime() -> str:
     """The Python of the default runtime; skips with a reason where it is not installed."""
     runtime = re.search(
@@ -73,45 +77,27 @@ def _runtime() -> str:
 
 
 @dataclass(frozen=True)
-class Built(ABC):
-    """The files of the archive, and the layer with their installed requirements."""
+class Built:
+    """The files of the archive, and their requirements in a layer, as pip installs them before Python 3.14."""
 
     source: Path
     layer: Path
-
-    MISMATCH: ClassVar[str]
+    MISMATCH: ClassVar[str] = "DO NOT MATCH THE HASHES"
     """Part of the installer's error message about a package whose hash differs from the requirements."""
-    NO_HASH: ClassVar[str]
+    NO_HASH: ClassVar[str] = "Hashes are required in --require-hashes mode"
     """Part of the installer's error message about a package for which the requirements have no hash."""
 
     @property
-    @abstractmethod
     def python(self) -> str:
         """The runtime's Python with the packages of the layer."""
-
-    @abstractmethod
-    def install(self, requirements: Path) -> subprocess.CompletedProcess[str]:
-        """Install the requirements as the buildpack does."""
-
-    @abstractmethod
-    def check(self) -> subprocess.CompletedProcess[str]:
-        """Check that the versions of the installed packages are compatible."""
-
-
-class BuiltByPip(Built):
-    """The archive with its requirements in a layer, as pip installs them for runtimes before Python 3.14."""
-
-    MISMATCH = "DO NOT MATCH THE HASHES"
-    NO_HASH = "Hashes are required in --require-hashes mode"
-
-    @property
-    def python(self) -> str:
         return _runtime()
 
     def install(self, requirements: Path) -> subprocess.CompletedProcess[str]:
+        """Install the requirements as the buildpack does."""
         return self._pip("install", "--requirement", str(requirements), *PIP_OPTIONS)
 
     def check(self) -> subprocess.CompletedProcess[str]:
+        """Check that the versions of the installed packages are compatible."""
         return self._pip("check")
 
     def _pip(self, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -193,14 +179,12 @@ def built(archive: dict[str, bytes], request: pytest.FixtureRequest) -> Iterator
     """The archive with its requirements, installed by uv, and at night also by pip. uv takes a quarter of the time."""
     with tempfile.TemporaryDirectory(prefix="mnemosyne-archive-") as home:
         source = _write(archive, Path(home) / "source")
-        new_built: Built
-        if request.param == "pip":
-            new_built = BuiltByPip(source, Path(home) / "layer")
-        else:
+        new_built = Built(source, Path(home) / "layer")
+        if request.param == "uv":
             tool = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(Path(home) / "tools"), "uv"]
             subprocess.run(tool, check=True)
-            new_built = BuiltByUv(source, Path(home) / ".venv")
-            created = new_built.uv("venv", str(new_built.layer), "--clear", "--python", _runtime())
+            new_built = uv = BuiltByUv(source, Path(home) / ".venv")
+            created = uv.uv("venv", str(uv.layer), "--clear", "--python", _runtime())
             assert created.returncode == 0, created.stderr
         compiled = _run([new_built.python, "-m", "compileall", "-f", "-q", "."], source, {"PATH": os.environ["PATH"]})
         assert compiled.returncode == 0, compiled.stdout
@@ -298,25 +282,15 @@ def test_the_app_of_each_entry_point_is_built_with_the_installed_packages(built:
     assert tuple(completed.stdout.split()) == ENTRY_POINTS, completed.stderr
 
 
-def test_the_mcp_of_the_archive_answers_and_refuses_a_call_without_a_credential(built: Built) -> None:
-    with _started(built, "mcp", SETTINGS) as client:
-        answer = client.get("/health")
-        assert (answer.status_code, answer.text) == (200, '{"status":"ok"}')
-        assert client.post("/mcp", json=LIST).status_code == 401
-
-
-@pytest.mark.nightly  # each starts a process
-@pytest.mark.parametrize("target", sorted({*ENTRY_POINTS} - {"mcp"}))
-def test_each_other_entry_point_of_the_archive_answers(built: Built, target: str) -> None:
+@pytest.mark.parametrize("target", _by_day("mcp"))
+def test_each_entry_point_of_the_archive_answers(built: Built, target: str) -> None:
     with _started(built, target, SETTINGS | (OAUTH if target == "auth" else {})) as client:
         answer = client.get("/health")
         assert (answer.status_code, answer.text) == (200, '{"status":"ok"}')
+        assert target != "mcp" or client.post("/mcp", json=LIST).status_code == 401, "a call without a credential"
 
 
-@pytest.mark.parametrize(
-    "target",
-    [pytest.param(target, marks=[] if target == "migrate" else [pytest.mark.nightly]) for target in ENTRY_POINTS],
-)
+@pytest.mark.parametrize("target", _by_day("migrate"))
 def test_a_function_without_settings_starts_and_reports_that_it_is_misconfigured(built: Built, target: str) -> None:
     """If the instance exited instead, the deployment would fail without naming a reason."""
     with _started(built, target, {}) as client:
@@ -335,11 +309,8 @@ def test_the_job_s_command_runs_from_the_archive_and_logs_the_cause_of_a_failure
     assert arguments[:2] == ["--", "python3"]
     completed = _run([sys.executable, *arguments[2:]], _write(archive, tmp_path), {"PATH": os.environ["PATH"]})
     assert completed.returncode == 1
-    (line,) = [
-        printed_line
-        for printed_line in completed.stdout.splitlines() + completed.stderr.splitlines()
-        if "migration_failed" in printed_line
-    ]
+    printed = completed.stdout.splitlines() + completed.stderr.splitlines()
+    (line,) = [one for one in printed if "migration_failed" in one]
     assert "MNEMOSYNE_TOPIC" in json.loads(line)["error"]
 
 
