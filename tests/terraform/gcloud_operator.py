@@ -3,7 +3,6 @@
 gcloud and Terraform's state backend call one server on loopback; Terraform uses the checker's provider.
 """
 
-import json
 import os
 import shutil
 import subprocess
@@ -17,8 +16,6 @@ from tests.fakes_wire.google.apis import PROJECT, GoogleApis, succeeded
 from tests.fakes_wire.google.environment import gcloud_environment
 from tests.operations import workflow
 from tests.terraform.workspace import GOGC, ROOT, Workspace, write_program, write_small_source
-
-BUCKET = f"{PROJECT}-terraform"
 
 
 class Scripts:
@@ -109,11 +106,6 @@ class Operator:
             command, cwd=self.clone, env=self.environment, input=answer, capture_output=True, text=True, timeout=1800
         )
 
-    def state_of(self, deployment: str) -> dict[str, Any]:
-        """Return Terraform's state of a deployment, as it is stored in the bucket."""
-        state: dict[str, Any] = json.loads(self.apis.buckets.known[BUCKET].objects[f"{deployment}/default.tfstate"])
-        return state
-
 
 @pytest.fixture
 def operator(tmp_path: Path, empty: Workspace) -> Iterator[Operator]:
@@ -127,8 +119,7 @@ def operator(tmp_path: Path, empty: Workspace) -> Iterator[Operator]:
             new_operator.operations.append((action, arguments))
             return {"id": arguments["id"]}
 
-        for deployment in ("memory", "stage"):
-            apis.workflows[f"{deployment}-operate"] = workflow(run)
-            apis.workflows[f"{deployment}-check"] = lambda argument: succeeded({"mcp": {"status": "ok"}})
+        apis.workflows["stage-operate"] = workflow(run)
+        apis.workflows["stage-check"] = lambda argument: succeeded({"mcp": {"status": "ok"}})
         with empty.provided(new_operator.clone / "terraform", new_operator.environment):
             yield new_operator

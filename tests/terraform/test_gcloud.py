@@ -10,44 +10,53 @@ import pytest
 
 from tests.dev import COMMAND
 from tests.fakes_wire.google.apis import PROJECT, failed
-from tests.terraform.gcloud_operator import BUCKET, Operator, Scripts
+from tests.terraform.gcloud_operator import Operator, Scripts
 from tests.terraform.workspace import ROOT
 
 pytestmark = pytest.mark.slow
 
 DEPLOY = (ROOT / "infra/deploy/deploy").read_text()
-KEY = "projects/keys/locations/europe-west1/keyRings/r/cryptoKeys/k"
+KEY = "projects/keys/locations/us-east1/keyRings/r/cryptoKeys/k"
 
 
 def test_a_deployment_is_created_checked_gets_a_key_and_is_destroyed(operator: Operator) -> None:
-    (operator.clone / "terraform/terraform.tfvars").write_text(f'kms_key = "{KEY}"\n')
-    completed = operator.make("deploy", "ARGS=-auto-approve", "DEPLOYMENT=memory")
+    """The deployment is an environment with its own variables and key, and its state is in another bucket."""
+    operator.environment["STATE_BUCKET"] = "acme-states"
+    terraform = operator.clone / "terraform"
+    (terraform / "terraform.tfvars").write_text('region = "us-central1"\nlabels = { team = "memory" }\n')
+    own_variables = f'name = "stage"\nregion = "us-east1"\nkms_key = "{KEY}"\n'
+    (terraform / "environments/staging.tfvars").write_text(own_variables)
+    completed = operator.make("deploy", "ARGS=-auto-approve", "ENV=staging")
     assert completed.returncode == 0, completed.stdout[-2000:] + completed.stderr[-2000:]
     apis = operator.apis
-    bucket = apis.buckets.known[BUCKET]
-    assert (bucket.location, bucket.versioned) == ("EUROPE-WEST1", True)
+    (bucket,) = apis.buckets.known.values()
+    assert (bucket.name, bucket.location, bucket.versioned) == ("acme-states", "US-EAST1", True)
     assert bucket.settings["encryption"] == {"defaultKmsKeyName": KEY}
     agent = "serviceAccount:service-123456789012@gs-project-accounts.iam.gserviceaccount.com"
     assert apis.key_grants == [{"role": "roles/cloudkms.cryptoKeyEncrypterDecrypter", "members": [agent]}]
     (check,) = apis.executions  # only the check; the migration is a job, which is run without gcloud
-    assert "/workflows/memory-check/" in check
+    assert "/locations/us-east1/workflows/stage-check/" in check
     assert 'The deployment works: SUCCEEDED\t{"mcp": {"status": "ok"}}' in completed.stderr
-    outputs = operator.state_of("memory")["outputs"]
-    assert outputs["console_url"]["value"] + "mcp" == outputs["mcp_url"]["value"]
+    ((name, state),) = bucket.objects.items()
+    assert name == "stage/default.tfstate"
+    outputs = {output: value["value"] for output, value in json.loads(state)["outputs"].items()}
+    assert outputs["region"] == "us-east1"
+    assert outputs["console_url"] + "mcp" == outputs["mcp_url"]
+    assert b'"team": "memory"' in state  # terraform.tfvars is for all environments
 
-    key = operator.make("key", "NAME=me", "DEPLOYMENT=memory")
+    key = operator.make("key", "NAME=me", "ENV=staging")
     assert key.returncode == 0, key.stderr
     assert key.stdout.startswith("mnk_")
     ((action, arguments),) = operator.operations
     assert (action, arguments["name"]) == ("key_create", "me")
     assert key.stdout.split()[0].rpartition("_")[2] not in json.dumps(arguments)  # only the hash of the key is sent
 
-    apis.peerings["memory"] = ["servicenetworking-googleapis-com"]
-    destroyed = operator.make("destroy", "ARGS=-auto-approve", "DEPLOYMENT=memory", answer=f"{PROJECT}\n")
+    apis.peerings["stage"] = ["servicenetworking-googleapis-com"]
+    destroyed = operator.make("destroy", "ARGS=-auto-approve", "ENV=staging", answer=f"{PROJECT}\n")
     assert destroyed.returncode == 0, destroyed.stdout[-2000:] + destroyed.stderr[-2000:]
-    assert apis.peerings["memory"] == []
-    assert operator.state_of("memory")["resources"] == []
-    assert not (operator.clone / "terraform/modules/mnemosyne/allow_destroy_override.tf").exists()
+    assert apis.peerings["stage"] == []
+    assert json.loads(bucket.objects[name])["resources"] == []
+    assert not (terraform / "modules/mnemosyne/allow_destroy_override.tf").exists()
     # Without the grants of Google's agents, other deployments of the project would stop.
     assert 'google_kms_crypto_key_iam_member.migrate["roles/cloudkms.viewer"]: Destroying' in destroyed.stdout
     assert not re.search(r"_iam_member\.agents\S+: Destroying", destroyed.stdout)

@@ -1,6 +1,5 @@
 """Checks of `make deploy` before it builds anything, with the real gcloud on a fake of Google's APIs."""
 
-import json
 import re
 import subprocess
 from typing import Any
@@ -12,7 +11,7 @@ from tests.fakes_wire.google.base import Call
 from tests.fakes_wire.google.buckets import Bucket
 from tests.fakes_wire.google.errors import Answer, enabling_denied, refused, refused_of_old
 from tests.fakes_wire.google.organization import ORGANIZATION
-from tests.terraform.gcloud_operator import BUCKET, Operator, Scripts
+from tests.terraform.gcloud_operator import Scripts
 from tests.terraform.workspace import ROOT
 
 pytestmark = pytest.mark.slow
@@ -263,10 +262,11 @@ def test_an_unreadable_policy_does_not_stop_the_deployment(checks: Scripts, part
 
 def test_a_state_bucket_of_another_project_is_refused(checks: Scripts) -> None:
     """Bucket names are global, so another person may have created a public bucket with this name."""
-    checks.apis.buckets.known[BUCKET] = Bucket(BUCKET, "EUROPE-WEST1", {"projectNumber": "999"})
+    bucket = f"{PROJECT}-terraform"
+    checks.apis.buckets.known[bucket] = Bucket(bucket, "EUROPE-WEST1", {"projectNumber": "999"})
     completed = checks.run("check_owner_of_state")
     assert completed.returncode != 0
-    assert f"gs://{BUCKET} belongs to project number 999, not to {PROJECT}" in completed.stderr
+    assert f"gs://{bucket} belongs to project number 999, not to {PROJECT}" in completed.stderr
 
 
 @pytest.mark.parametrize(("region", "noted"), [("europe-west1", False), ("europe-west3", True), ("us-east4", True)])
@@ -276,22 +276,6 @@ def test_a_note_is_printed_for_a_region_in_which_google_may_restrict_builds(
     completed = checks.run("check_build_region", REGION=region)
     assert completed.returncode == 0, completed.stderr
     assert (f"ask Google's support for builds in {region}" in completed.stderr) is noted
-
-
-def test_an_environment_is_deployed_with_its_own_variables_and_state_in_another_bucket(operator: Operator) -> None:
-    operator.environment["STATE_BUCKET"] = "acme-states"
-    (operator.clone / "terraform/terraform.tfvars").write_text('region = "us-central1"\nlabels = { team = "memory" }\n')
-    (operator.clone / "terraform/environments/staging.tfvars").write_text('name = "stage"\nregion = "us-east1"\n')
-    arguments = "ARGS=-auto-approve -target=module.mnemosyne.google_storage_bucket.source"
-    completed = operator.make("deploy", arguments, "ENV=staging")
-    assert completed.returncode == 0, completed.stderr
-    assert set(operator.apis.buckets.known) == {"acme-states"}
-    ((name, state),) = operator.apis.buckets.known["acme-states"].objects.items()
-    assert name == "stage/default.tfstate"
-    (bucket,) = [resource for resource in json.loads(state)["resources"] if resource["type"] == "google_storage_bucket"]
-    attributes = bucket["instances"][0]["attributes"]
-    assert attributes["location"] == "us-east1"
-    assert attributes["labels"]["team"] == "memory"  # terraform.tfvars is for all environments
 
 
 @pytest.mark.parametrize(
