@@ -28,93 +28,96 @@ HOLDS_DATA = (
 )
 """Resources whose replacement would lose data."""
 
-OAUTH = {"auth_mode": "oauth", "oauth_client_id": "c", "oauth_client_secret": "s", "oauth_people": [{"who": "*"}]}
-
-# For each variable: values that change it, and the sentence with which a plan refuses the change, if it does.
-FLIPS: dict[str, tuple[dict[str, object], str]] = {
-    "alert_emails": ({"alert_emails": ["ada@example.com"]}, ""),
-    "audit_days": ({"audit_days": 90}, ""),
-    "audit_reads": ({"audit_reads": 0.1}, ""),
-    "auth_mode": ({"auth_mode": "iam", "invokers": ["user:ada@example.com"]}, ""),
-    "availability_type": ({"availability_type": "REGIONAL"}, ""),
-    "billing_account": ({"billing_account": "000000-000000-000000"}, ""),
-    "buckets": ({"buckets": {"exports": {"bucket": "acme-exports", "namespace": "archive"}}}, ""),
-    "backup_location": ({"backup_location": "eu"}, ""),
-    "budget": ({"billing_account": "000000-000000-000000", "budget": 50}, ""),
-    "database_instance_name": ({"database_instance_name": "restored"}, FIXED),
-    "deletion_protection": ({"deletion_protection": False}, ""),
-    "disk_limit_gb": ({"disk_limit_gb": 500}, ""),
-    "domain": ({"domain": "memory.example.com"}, ""),
-    "domain_only": ({"domain": "memory.example.com", "domain_only": True}, "has no address yet"),
-    "embedding_dimension": ({"embedding_dimension": 1536}, ""),
-    "embedding_location": ({"embedding_location": "global"}, ""),
-    "embedding_model": ({"embedding_model": "gemini-embedding-001"}, ""),
-    "final_backup_days": ({"final_backup_days": 0}, ""),
-    "gemini_api_key_secret": ({"gemini_api_key_secret": "key"}, ""),
-    "gemini_api_key_version": ({"gemini_api_key_secret": "key", "gemini_api_key_version": "2"}, ""),
-    "iap": ({"domain": "memory.example.com", "iap": True}, ""),
-    "iap_clients": (
-        {"domain": "memory.example.com", "iap": True, "iap_clients": ["123456789012-abc.apps.googleusercontent.com"]},
-        "",
-    ),
-    "immutable_sources": ({"immutable_sources": ["crm"]}, ""),
-    "invokers": ({"domain": "memory.example.com", "iap": True, "invokers": ["user:ada@example.com"]}, ""),
-    "keep_traffic": ({"keep_traffic": ["mcp"]}, ""),
-    "kms_key": ({"kms_key": KEY}, FIXED),
-    "kms_protection_level": ({"kms_protection_level": "HSM"}, ""),
-    "labels": ({"labels": {"team": "memory"}}, ""),
-    "max_connections": ({"max_connections": 90}, ""),
-    "max_delivery_attempts": ({"max_delivery_attempts": 50}, ""),
-    "max_instances": ({"max_instances": {"mcp": 4, "ingest": 4, "dead_letter": 1}}, ""),
-    "message_storage_regions": ({"message_storage_regions": ["europe-west1"]}, ""),
-    "migrate_by": ({"migrate_by": "gcloud"}, ""),
-    "mcp_min_instances": ({"mcp_min_instances": 1}, ""),
-    "name": ({"name": "other"}, FIXED),
-    "network": ({"network": NETWORK}, FIXED),
-    "notification_channels": ({"notification_channels": ["projects/my-project/notificationChannels/1"]}, ""),
-    "oauth_access_token_seconds": ({**OAUTH, "oauth_access_token_seconds": 3600}, ""),
-    "oauth_client_id": ({**OAUTH, "oauth_client_id": "another"}, ""),
-    "oauth_client_secret": ({**OAUTH, "oauth_client_secret": "another"}, ""),
-    "oauth_client_secret_version": ({**OAUTH, "oauth_client_secret_version": 2}, ""),
-    "oauth_people": ({**OAUTH, "oauth_people": [{"who": "@example.com", "namespace": "team"}]}, ""),
-    "oauth_upstream_issuer": ({**OAUTH, "oauth_upstream_issuer": "https://login.example.com"}, ""),
-    "oidc_audience": (
-        {"auth_mode": "oidc", "oidc_issuer": "https://login.example.com", "oidc_audience": "https://m.example.com"},
-        "",
-    ),
-    "oidc_issuer": (
-        {"auth_mode": "oidc", "oidc_issuer": "https://other.example.com", "oidc_audience": "https://m.example.com"},
-        "",
-    ),
-    "oidc_namespace_claim": (
-        {
-            "auth_mode": "oidc",
-            "oidc_issuer": "https://login.example.com",
-            "oidc_audience": "https://m.example.com",
-            "oidc_namespace_claim": "tenant",
-        },
-        "",
-    ),
-    "open_by": ({"open_by": "no_invoker_check"}, ""),
-    "otlp_endpoint": ({"otlp_endpoint": "https://collector.example.com"}, ""),
-    "outcomes": ({"outcomes": True}, ""),
-    "owner_password_version": ({"owner_password_version": 2}, ""),
-    "pool_size": ({"pool_size": {"mcp": 4, "ingest": 4, "dead_letter": 2}}, ""),
-    "postgres_version": ({"postgres_version": "POSTGRES_18"}, ""),
-    "project": ({"project": "other-project"}, FIXED),
-    "project_number": ({"project_number": "123456789012"}, UNCHANGED),
-    "psc": ({"psc": True}, FIXED),
-    "publishers": ({"publishers": {"crm": {"namespace": "support", "members": ["group:crm@example.com"]}}}, ""),
-    "python_runtime": ({"python_runtime": "python314"}, ""),
-    "rate_limit_per_minute": ({"rate_limit_per_minute": 10}, ""),
-    "region": ({"region": "europe-west3"}, FIXED),
-    "reranking_model": ({"reranking_model": "semantic-ranker-fast-004"}, ""),
-    "source_dir": ({"source_dir": "."}, ""),
-    "sql_edition": ({"sql_edition": "ENTERPRISE_PLUS", "sql_tier": "db-perf-optimized-N-2"}, ""),
-    "sql_tier": ({"sql_tier": "db-custom-2-8192"}, ""),
-    "subnetwork_cidr": ({"subnetwork_cidr": "10.10.0.0/22"}, ""),
-    "vpc_egress": ({"vpc_egress": "ALL_TRAFFIC"}, ""),
+VALUES: dict[str, object] = {
+    "alert_emails": ["ada@example.com"],
+    "audit_days": 90,
+    "audit_reads": 0.1,
+    "auth_mode": "iam",
+    "availability_type": "REGIONAL",
+    "backup_location": "eu",
+    "billing_account": "000000-000000-000000",
+    "buckets": {"exports": {"bucket": "acme-exports", "namespace": "archive"}},
+    "budget": 50,
+    "database_instance_name": "restored",
+    "deletion_protection": False,
+    "disk_limit_gb": 500,
+    "domain": "memory.example.com",
+    "domain_only": True,
+    "embedding_dimension": 1536,
+    "embedding_location": "global",
+    "embedding_model": "gemini-embedding-001",
+    "final_backup_days": 0,
+    "gemini_api_key_secret": "key",
+    "gemini_api_key_version": "2",
+    "iap": True,
+    "iap_clients": ["123456789012-abc.apps.googleusercontent.com"],
+    "immutable_sources": ["crm"],
+    "invokers": ["user:ada@example.com"],
+    "keep_traffic": ["mcp"],
+    "kms_key": KEY,
+    "kms_protection_level": "HSM",
+    "labels": {"team": "memory"},
+    "max_connections": 90,
+    "max_delivery_attempts": 50,
+    "max_instances": {"mcp": 4, "ingest": 4, "dead_letter": 1},
+    "mcp_min_instances": 1,
+    "message_storage_regions": ["europe-west1"],
+    "migrate_by": "gcloud",
+    "name": "other",
+    "network": NETWORK,
+    "notification_channels": ["projects/my-project/notificationChannels/1"],
+    "oauth_access_token_seconds": 3600,
+    "oauth_client_id": "another",
+    "oauth_client_secret": "another",
+    "oauth_client_secret_version": 2,
+    "oauth_people": [{"who": "@example.com", "namespace": "team"}],
+    "oauth_upstream_issuer": "https://login.example.com",
+    "oidc_audience": "https://m.example.com",
+    "oidc_issuer": "https://other.example.com",
+    "oidc_namespace_claim": "tenant",
+    "open_by": "no_invoker_check",
+    "otlp_endpoint": "https://collector.example.com",
+    "outcomes": True,
+    "owner_password_version": 2,
+    "pool_size": {"mcp": 4, "ingest": 4, "dead_letter": 2},
+    "postgres_version": "POSTGRES_18",
+    "project": "other-project",
+    "project_number": "123456789012",
+    "psc": True,
+    "publishers": {"crm": {"namespace": "support", "members": ["group:crm@example.com"]}},
+    "python_runtime": "python314",
+    "rate_limit_per_minute": 10,
+    "region": "europe-west3",
+    "reranking_model": "semantic-ranker-fast-004",
+    "source_dir": ".",
+    "sql_edition": "ENTERPRISE_PLUS",
+    "sql_tier": "db-custom-2-8192",
+    "subnetwork_cidr": "10.10.0.0/22",
+    "vpc_egress": "ALL_TRAFFIC",
 }
+"""A value of each variable that changes the deployment."""
+DOMAIN = {"domain": "memory.example.com"}
+OAUTH = {"auth_mode": "oauth", "oauth_client_id": "c", "oauth_client_secret": "s", "oauth_people": [{"who": "*"}]}
+OIDC = {"auth_mode": "oidc", "oidc_issuer": "https://login.example.com", "oidc_audience": "https://m.example.com"}
+NEEDED: dict[str, dict[str, object]] = {
+    "auth_mode": {"invokers": ["user:ada@example.com"]},
+    "budget": {"billing_account": "000000-000000-000000"},
+    "domain_only": {**DOMAIN},
+    "gemini_api_key_version": {"gemini_api_key_secret": "key"},
+    "iap": {**DOMAIN},
+    "iap_clients": {**DOMAIN, "iap": True},
+    "invokers": {**DOMAIN, "iap": True},
+    "sql_edition": {"sql_tier": "db-perf-optimized-N-2"},
+    **{name: OAUTH for name in VALUES if name.startswith("oauth_")},
+    **{name: OIDC for name in VALUES if name.startswith("oidc_")},
+}
+"""The other variables that a variable needs."""
+REFUSALS = {
+    "domain_only": "has no address yet",
+    "project_number": UNCHANGED,
+    **dict.fromkeys(("database_instance_name", "kms_key", "name", "network", "project", "psc", "region"), FIXED),
+}
+"""The sentence with which a plan refuses a change. All other changes are accepted."""
 
 
 def _names(file: Path) -> set[str]:
@@ -123,7 +126,7 @@ def _names(file: Path) -> set[str]:
 
 
 def test_each_variable_is_changed_in_these_tests() -> None:
-    assert set(FLIPS) == _names(TERRAFORM / "variables.tf")
+    assert set(VALUES) == _names(TERRAFORM / "variables.tf")
 
 
 def test_the_root_module_passes_each_variable_to_the_module() -> None:
@@ -137,8 +140,8 @@ def _group(variable: str) -> str:
 
     A variable whose change is refused has its own group.
     """
-    values, refusal = FLIPS[variable]
-    if refusal or values.keys() & {"sql_edition", "embedding_location"}:
+    values = {**NEEDED.get(variable, {}), variable: VALUES[variable]}
+    if variable in REFUSALS or values.keys() & {"sql_edition", "embedding_location"}:
         return variable
     if "auth_mode" in values:
         mode = str(values["auth_mode"])
@@ -146,7 +149,7 @@ def _group(variable: str) -> str:
     return "iap" if "iap" in values else "all others at once"
 
 
-GROUPS = {_group(flip): [other for other in sorted(FLIPS) if _group(other) == _group(flip)] for flip in sorted(FLIPS)}
+GROUPS = {_group(one): [other for other in sorted(VALUES) if _group(other) == _group(one)] for one in sorted(VALUES)}
 
 
 BY_DAY = {"all others at once", "name"}
@@ -174,11 +177,11 @@ def made_anew(planned: Done) -> list[str]:
     ],
 )
 def test_no_change_of_a_variable_replaces_a_resource_with_data(deployed: Workspace, variables: list[str]) -> None:
-    values = {name: value for variable in variables for name, value in FLIPS[variable][0].items()}
-    values |= {variable: FLIPS[variable][0][variable] for variable in variables}
+    values = {name: value for variable in variables for name, value in NEEDED.get(variable, {}).items()}
+    values |= {variable: VALUES[variable] for variable in variables}
     if "source_dir" in values:
         values["source_dir"] = str(deployed.directory.parent)
-    refusal = FLIPS[variables[0]][1]
+    refusal = REFUSALS.get(variables[0], "")
     options = [DATABASE] if refusal == FIXED else []
     planned = deployed.plan("-refresh=false", "-json", *options, **values)
     printed = " ".join(planned.printed.split())
