@@ -211,7 +211,7 @@ def test_make_deploy_refuses_a_deployment_whose_state_is_missing(
 )
 def test_a_key_that_could_not_be_stored_is_not_shown(checks: Scripts, ending: Any, messages: list[str]) -> None:
     checks.apis.workflows = {"mnemosyne-operate": ending} if ending else {}
-    command = [COMMAND, "keys", "create", "--project", PROJECT, "--name", "me"]
+    command = [str(COMMAND), "keys", "create", "--project", PROJECT, "--name", "me"]
     environment = {**os.environ, **checks.environment}
     completed = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert completed.returncode != 0
