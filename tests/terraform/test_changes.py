@@ -96,9 +96,18 @@ VALUES: dict[str, object] = {
     "vpc_egress": "ALL_TRAFFIC",
 }
 """A value of each variable that changes the deployment."""
-DOMAIN = {"domain": "memory.example.com"}
-OAUTH = {"auth_mode": "oauth", "oauth_client_id": "c", "oauth_client_secret": "s", "oauth_people": [{"who": "*"}]}
-OIDC = {"auth_mode": "oidc", "oidc_issuer": "https://login.example.com", "oidc_audience": "https://m.example.com"}
+DOMAIN: dict[str, object] = {"domain": "memory.example.com"}
+OAUTH: dict[str, object] = {
+    "auth_mode": "oauth",
+    "oauth_client_id": "c",
+    "oauth_client_secret": "s",
+    "oauth_people": [{"who": "*"}],
+}
+OIDC: dict[str, object] = {
+    "auth_mode": "oidc",
+    "oidc_issuer": "https://login.example.com",
+    "oidc_audience": "https://m.example.com",
+}
 NEEDED: dict[str, dict[str, object]] = {
     "auth_mode": {"invokers": ["user:ada@example.com"]},
     "budget": {"billing_account": "000000-000000-000000"},
