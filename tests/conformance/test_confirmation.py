@@ -34,13 +34,8 @@ def _delete(
     return anyio.run(run)
 
 
-def _store(dev: DevServer, content: str) -> str:
-    memory_id: str = dev.call("ingest_memory", {"content": content, "wait": 10})["memory_id"]
-    return memory_id
-
-
 def test_a_memory_is_deleted_after_the_person_confirms(dev: DevServer) -> None:
-    memory_id, person = _store(dev, "asked about and deleted"), Person(ACCEPTED)
+    memory_id, person = dev.remember("asked about and deleted"), Person(ACCEPTED)
     result = _delete(dev, memory_id, person)
     assert person.asked == [f"Delete memory {memory_id} (asked about and deleted) for good?"]
     assert (result.structured_content or {})["deleted"] is True
@@ -58,11 +53,12 @@ def test_a_memory_is_deleted_after_the_person_confirms(dev: DevServer) -> None:
     ids=["decline", "cancel", "no", "empty"],
 )
 def test_without_confirmation_nothing_is_deleted(dev: DevServer, answer: mcp_types.ElicitResult) -> None:
-    memory_id = _store(dev, "asked about and kept")
+    content = f"asked about and kept {answer}"
+    memory_id = dev.remember(content)
     result = _delete(dev, memory_id, Person(answer))
     assert result.is_error
     assert "delete_memory was not run: the user did not agree" in str(result.content)
-    assert dev.call("get_memory", {"id": memory_id})["content"] == "asked about and kept"
+    assert dev.call("get_memory", {"id": memory_id})["content"] == content
 
 
 def test_for_an_unknown_memory_no_confirmation_is_requested(dev: DevServer) -> None:
@@ -74,5 +70,5 @@ def test_for_an_unknown_memory_no_confirmation_is_requested(dev: DevServer) -> N
 
 @pytest.mark.parametrize(("mode", "person"), [("2026-07-28", None), ("legacy", Person(ACCEPTED)), ("legacy", None)])
 def test_a_client_that_cannot_ask_deletes_at_once(dev: DevServer, mode: str, person: Person | None) -> None:
-    result = _delete(dev, _store(dev, f"deleted at once {mode} {person is None}"), person, mode)
+    result = _delete(dev, dev.remember(f"deleted at once {mode} {person is None}"), person, mode)
     assert (result.structured_content or {})["deleted"] is True

@@ -33,15 +33,10 @@ def _refused(dev: DevServer, mode: str, work: Callable[[Client], Awaitable[Any]]
     return _with(dev, mode, refused)
 
 
-def _store(dev: DevServer, content: str) -> str:
-    memory_id: str = dev.call("ingest_memory", {"content": content, "wait": 10})["memory_id"]
-    return memory_id
-
-
 @ERAS
 def test_a_memory_resource_is_complete_and_has_the_notice_about_stored_text(dev: DevServer, mode: str) -> None:
     content = f'{{"led": "by a brace"}} {mode}'
-    memory_id = _store(dev, content)
+    memory_id = dev.remember(content)
     read = _with(dev, mode, lambda client: client.read_resource(f"memory://{memory_id}"))
     first, second = read.contents
     assert getattr(first, "text", None) == content
@@ -50,7 +45,7 @@ def test_a_memory_resource_is_complete_and_has_the_notice_about_stored_text(dev:
 
 @ERAS
 def test_the_newest_memories_are_listed_in_pages_and_in_one_text(dev: DevServer, mode: str) -> None:
-    memory_id = _store(dev, f"listed as a resource {mode}")
+    memory_id = dev.remember(f"listed as a resource {mode}")
     page = _with(dev, mode, lambda client: client.list_resources())
     assert page.resources[0].uri == "memory://recent"
     assert f"memory://{memory_id}" in [resource.uri for resource in page.resources]
