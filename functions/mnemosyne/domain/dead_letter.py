@@ -54,6 +54,11 @@ class DeadLetterKind(StrEnum):
         return _ABOUT[self][1]
 
 
+RAISE_QUOTA = (
+    "raise the quota that the event `quota_exceeded` names, with `mnemosyne quota set --namespace NAMESPACE --memories "
+    "NUMBER --project MY-PROJECT`, or with --bytes or --texts-a-day in place of --memories"
+)
+"""What an operator must do first about memories that exceed a quota, for the log."""
 _OF = "--namespace NAMESPACE --project MY-PROJECT`"
 _SHOW = f"look at it with `mnemosyne dead-letters show MESSAGE_ID {_OF}"
 _REDRIVE = "then run `mnemosyne redrive"
@@ -77,7 +82,7 @@ _ABOUT = {
     ),
     DeadLetterKind.OVER_QUOTA: (
         "the namespace has reached its quota",
-        f"raise the quota with `mnemosyne quota set {_OF}, {_REDRIVE} --cause quota {_OF}",
+        f"{RAISE_QUOTA}; {_REDRIVE} --cause quota {_OF}",
     ),
     DeadLetterKind.NEWER: (
         "the message has a newer schema version than this deployment reads",

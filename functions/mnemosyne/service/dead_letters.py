@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from mnemosyne.domain.dead_letter import NEXT_STEP_WITHOUT_LETTER, DeadLetter, DeadLetterKind
+from mnemosyne.domain.dead_letter import NEXT_STEP_WITHOUT_LETTER, RAISE_QUOTA, DeadLetter, DeadLetterKind
 from mnemosyne.domain.message import IngestMessage, decode
 from mnemosyne.observability import EventLog
 from mnemosyne.service.forgetting import without_forgotten
@@ -29,8 +29,7 @@ an operator can redrive it into a namespace, and its memories are then stored.""
 _TOO_MANY_LETTERS = "the message is not kept, because the namespace has too many dead letters"
 _NOT_KEPT = f"{_TOO_MANY_LETTERS}: publish it again"
 _RAISE_AND_PUBLISH_AGAIN = (
-    "raise the quota with `mnemosyne quota set --namespace NAMESPACE --project MY-PROJECT`, and ask the publisher to "
-    "publish the failed memories again; a redrive cannot store them"
+    f"{RAISE_QUOTA}; then ask the publisher to publish the failed memories again, because a redrive cannot store them"
 )
 
 

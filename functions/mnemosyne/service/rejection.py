@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from mnemosyne.domain.chunking import ChunkLimit, chunks
+from mnemosyne.domain.dead_letter import RAISE_QUOTA
 from mnemosyne.domain.memory import FailedRequest, IngestRequest
 from mnemosyne.domain.message import FORGOTTEN, IngestMessage, as_failed, without_text
 from mnemosyne.domain.outcome import FINAL
@@ -20,8 +21,7 @@ log = EventLog(__name__)
 INVALID_RECORD: Final = "the record is invalid"
 OVER_QUOTA: Final = "the namespace has reached its quota"
 _RAISE_QUOTA: Final = (
-    "raise it with `mnemosyne quota set --namespace NAMESPACE --memories NUMBER --project MY-PROJECT`; then do the "
-    "`next_step` of the event `beyond_quota`, which says whether the message is kept"
+    f"{RAISE_QUOTA}; then do the `next_step` of the event `beyond_quota`, which says whether the message is kept"
 )
 _SEE_STATUS: Final = (
     "none for an operator: the sender reads the error in the status of the request, and sends a corrected memory"
