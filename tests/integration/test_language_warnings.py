@@ -87,7 +87,7 @@ def test_statistics_count_the_languages_and_name_the_remedy(
     stats = answer_of(_services(memories, monkeypatch, "offline"), "memory_stats")
     assert stats["languages"] == {"en": 18, "de": 1, "ja": 1}
     assert "10% of the sampled memories are in German, Japanese" in stats["warning"]
-    assert "MNEMOSYNE_EMBEDDER=multilingual or gemini" in stats["warning"]
+    assert "`mnemosyne reembed --model multilingual-e5-small-q4 --dimension 384`" in stats["warning"]
     assert text_of(call_tool(FakeServices(memories), "memory_stats"))
 
 

@@ -1,7 +1,11 @@
 """Settings: all problems are reported in one error, each with the variable's name."""
 
+import re
+
 import pytest
 
+from mnemosyne.app.container import embedding_space
+from mnemosyne.domain.embedding_space import PROVIDERS, EmbeddingSpace, Provider, settings_of
 from mnemosyne.errors import Misconfigured
 from mnemosyne.settings import Settings, unknown_variables
 
@@ -75,6 +79,13 @@ def test_every_problem_is_named_in_one_error() -> None:
 def test_contradictory_settings_are_refused(changed: dict[str, str], message: str) -> None:
     with pytest.raises(Misconfigured, match=message):
         Settings.from_environment({**INSTANCE, **changed})
+
+
+@pytest.mark.parametrize(("name", "provider"), PROVIDERS.items())
+def test_the_settings_that_an_operator_is_told_to_set_select_the_space(name: str, provider: Provider) -> None:
+    space = EmbeddingSpace(name, provider.model, provider.dimension)
+    values = dict(re.findall(r"(MNEMOSYNE_\w+)\)? to (\S+?),? ", f"{settings_of(space)} "))
+    assert embedding_space(Settings.from_environment({**GOOD, **values})) == space
 
 
 def test_secrets_are_not_shown() -> None:

@@ -64,14 +64,31 @@ def provider_of(model: str, otherwise: str) -> str:
     return next((name for name, provider in PROVIDERS.items() if model.startswith(provider.model_prefix)), otherwise)
 
 
+def settings_of(space: EmbeddingSpace) -> str:
+    """Return the instruction to an operator to change the settings of the functions to a space."""
+    provider = PROVIDERS.get(space.provider)
+    if provider and provider.is_fixed:
+        return (
+            f"set MNEMOSYNE_EMBEDDER to {space.provider}, and remove MNEMOSYNE_EMBEDDING_MODEL and "
+            "MNEMOSYNE_EMBEDDING_DIMENSION"
+        )
+    return (
+        f"set embedding_model (MNEMOSYNE_EMBEDDING_MODEL) to {space.model} and embedding_dimension "
+        f"(MNEMOSYNE_EMBEDDING_DIMENSION) to {space.dimension}, and run `make deploy`; without Terraform, also set "
+        f"MNEMOSYNE_EMBEDDER to {space.provider}"
+    )
+
+
 NOTICEABLE: Final = 0.1
 """A warning is given if at least this fraction of the sampled memories is in languages that the embedder does not
 know."""
 LISTED_LANGUAGES: Final = 3
 """Maximum languages that a warning names."""
+_MULTILINGUAL = PROVIDERS["multilingual"]
 REMEDY: Final = (
-    "set MNEMOSYNE_EMBEDDER=multilingual or gemini, and run `mnemosyne reembed`; on one machine, export, and "
-    "import into a new directory of `mnemosyne dev --embedder multilingual`"
+    "on one machine, export the memories, and import them into a new directory of `mnemosyne dev --embedder "
+    "multilingual --data-dir NEW`; otherwise run `mnemosyne reembed --model "
+    f"{_MULTILINGUAL.model} --dimension {_MULTILINGUAL.dimension}`, or with a model of Gemini"
 )
 _NAMES: Final[Mapping[str, str]] = {
     "ar": "Arabic", "bg": "Bulgarian", "ca": "Catalan", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek",
