@@ -70,7 +70,9 @@ def test_the_guide_stores_exactly_the_key_of_the_smoke_test(guarded: DevServer) 
     guide = Path("docs/deployment.md").read_text()
     (line,) = (line for line in guide.splitlines() if "gcloud secrets versions add mnemosyne-smoke-key" in line)
     _, extract, _ = line.split(" | ")
-    printed = "Installing 60 packages into .venv …\n" + _keys(guarded, "create", "--name", "smoke")
+    key = _keys(guarded, "create", "--name", "smoke")
+    assert key.startswith("mnk_") and key.count("\n") == 1
+    printed = f"Installing 60 packages into .venv …\n{key}"
     secret = subprocess.run(["bash", "-c", extract], input=printed, capture_output=True, text=True, check=True).stdout
     assert secret.count("\n") == 1
     guarded.client.headers["Authorization"] = f"Bearer {secret.strip()}"

@@ -1,6 +1,7 @@
 """The client of a server's tools: certificates, proxies and keys."""
 
 import http.server
+import re
 import socket
 import ssl
 from collections.abc import Iterator
@@ -9,8 +10,10 @@ from typing import ClassVar
 
 import pytest
 import trustme
+from click.testing import CliRunner
 
 from mnemosyne.cli import tool_client
+from mnemosyne.cli.main import cli
 from mnemosyne.cli.tool_client import ToolClient
 from mnemosyne.errors import InvalidRequest, Misconfigured, MnemosyneError, Unauthorized, Unavailable
 from tests.fakes_wire.http import served
@@ -87,6 +90,8 @@ def test_a_key_that_no_header_can_have_is_refused_without_showing_it(
     with pytest.raises(Misconfigured, match="MNEMOSYNE_TOKEN must be a whole key in ASCII") as refused:
         ToolClient("http://127.0.0.1:9/mcp")
     assert token == "mnk_…" or token not in str(refused.value)
+    (command,) = re.findall("`mnemosyne (.*?)`", str(refused.value))
+    assert CliRunner(env={"PATH": ""}).invoke(cli, [*command.split(), "--project", "p"]).exit_code == 1
 
 
 @pytest.mark.parametrize("text", ["mnk_key\r\n", "Bearer mnk_key", "bearer  mnk_key", "Authorization: Bearer mnk_key"])

@@ -87,13 +87,15 @@ def create(
     with owners_system(**target_values, create=True) as system:
         system.run(operation)
         try:
-            say(json.dumps({"id": key.id, "token": token}) if as_json else f"{token}\n\n{_how_to_send(token)}")
+            say(json.dumps({"id": key.id, "token": token}) if as_json else token)
         except OSError as exc:  # the disk is full, for example, so the user has not received the token
             system.run(RevokeKey(id=key.id))
             raise InvalidRequest(
                 f"the token cannot be printed ({exc.strerror}), so the key {key.id} is revoked: run the command again "
                 "with an output that can be written"
             ) from exc
+    if not as_json:
+        say(_how_to_send(token), err=True)
 
 
 def _how_to_send(token: str) -> str:

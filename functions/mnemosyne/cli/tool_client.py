@@ -24,6 +24,7 @@ PATIENCE_SECONDS = 60.0
 """Maximum seconds to wait before a retry, even if the server asks for a longer wait in the header Retry-After."""
 RATE_LIMIT_SECONDS = 2 * PATIENCE_SECONDS
 """Maximum seconds for which a call waits while the server answers 429."""
+_CREATE_KEY = "`mnemosyne keys create --name NAME`, with the server's --data-dir or --project, creates one"
 _HEADER = re.compile(r"^(authorization:\s*)?bearer\s+", re.IGNORECASE)
 ERROR_META = "mnemosyne/error"
 """Key of the error code in the `_meta` of a tool's error. docs/reference/errors.md lists the codes."""
@@ -94,7 +95,7 @@ class ToolClient:
         error = answer.get("error") or answer
         message = error.get("message", error) if isinstance(error, dict) else error
         if response.status_code in (401, 403):
-            fix = "give a key with the scopes read and write in MNEMOSYNE_TOKEN: `mnemosyne keys create` makes one"
+            fix = f"give a key with the scopes read and write in MNEMOSYNE_TOKEN: {_CREATE_KEY}"
             raise errors.Unauthorized(f"{tool}: {message}; {fix}")
         if response.is_server_error:
             raise errors.Unavailable(f"{tool}: {message}")
@@ -199,8 +200,7 @@ def _token() -> str:
     token = _HEADER.sub("", os.environ.get("MNEMOSYNE_TOKEN", "").strip())
     if not (token.isascii() and token.isprintable()):
         raise errors.Misconfigured(
-            "MNEMOSYNE_TOKEN must be a whole key in ASCII characters, not a placeholder such as mnk_…: "
-            "`mnemosyne keys create` makes a key"
+            f"MNEMOSYNE_TOKEN must be a whole key in ASCII characters, not a placeholder such as mnk_…: {_CREATE_KEY}"
         )
     return token
 

@@ -90,7 +90,10 @@ class ApiKeyAuthenticator(Authenticator):
     is unavailable, a valid key is accepted until 10 minutes after the key's last successful look-up.
     """
 
-    credential = "an API key as `Authorization: Bearer mnk_…`, which its operator makes with `mnemosyne keys create`"
+    credential = (
+        "an API key as `Authorization: Bearer mnk_…`, which its operator creates with "
+        "`mnemosyne keys create --name NAME`"
+    )
 
     def __init__(self, find: Callable[[str], ApiKey | None], clock: Clock) -> None:
         self._find = find

@@ -60,5 +60,5 @@ def test_waiting_needs_the_read_scope() -> None:
     services = FakeServices()
     writer = Principal(id="w", namespace="w", scopes=frozenset({Scope.WRITE}))
     result = call(ingest_memory, {"content": "a", "wait": 1}, writer, services)
-    assert "wait needs the scope read: leave it out" in str(result.content[0])
+    assert "wait needs the scope read: leave wait out" in str(result.content[0])
     assert services.queue.published == []

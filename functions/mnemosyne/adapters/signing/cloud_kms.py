@@ -2,8 +2,7 @@
 
 Cloud KMS has no primary version of an asymmetric key, so this module chooses the version that signs. The public key of
 a new version is published at once. But the version signs only when it is PUBLISHED_SECONDS old, because by then no
-server or client has an old list of the public keys in its cache. To rotate the key, run
-`gcloud kms keys versions create`, and disable the old version an hour later.
+server or client has an old list of the public keys in its cache. docs/deployment.md describes how to rotate the key.
 """
 
 import hashlib

@@ -129,7 +129,7 @@ def _look_up_outcome(queued: Mapping[str, Any], principal: Principal, services: 
 )
 def ingest_memory(arguments: IngestArguments, principal: Principal, services: Services) -> Reply:
     if arguments.wait and not principal.may(Scope.READ):
-        raise InvalidRequest("wait needs the scope read: leave it out")
+        raise InvalidRequest("wait needs the scope read: leave wait out, or use a key with the scopes read and write")
     request = arguments.request_at(principal.namespace, services.clock())
     # Only a request that was sent before can have an earlier outcome. A repeated request has the same id only if the
     # caller gives the id, or gives a key and a time, from which the id is derived.

@@ -119,7 +119,7 @@ function Form({ refused, isExpired, onCredential }) {
     ${server && html`<${WithServer} server=${server} onCredential=${onCredential} /><p class="or">or</p>`}
     <${WithKey} refused=${refused} onCredential=${onCredential} />
     <p class="help">The key stays in this tab only and is forgotten when the tab is closed. The operator of this server
-      makes keys: <span class="mono">mnemosyne keys create</span></p>`;
+      makes keys: <span class="mono">mnemosyne keys create --name NAME</span></p>`;
 }
 
 function WithServer({ server, onCredential }) {
