@@ -1,4 +1,4 @@
-"""The commands, variables and names in docs/deployment.md and docs/operations.md exist."""
+"""The commands, variables and names in the guides for operators exist."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from tests.fakes_wire.google.environment import gcloud_environment
 from tests.terraform.conftest import TERRAFORM
 from tests.terraform.workspace import ROOT
 
-PAGES = {name: (ROOT / "docs" / name).read_text() for name in ("deployment.md", "operations.md")}
+PAGES = {name: (ROOT / "docs" / name).read_text() for name in ("deployment.md", "operations.md", "runbook.md")}
 TEXT = "\n".join(PAGES.values())
 DEPLOY = ROOT / "infra" / "deploy"
 
