@@ -12,7 +12,7 @@ from mnemosyne.adapters.embedders.offline import SPACE
 from mnemosyne.cli.local import postgres
 from mnemosyne.cli.main import cli
 from mnemosyne.domain.embedding_space import EmbeddingSpace
-from mnemosyne.errors import Unavailable
+from mnemosyne.errors import Misconfigured, ServiceError, Unavailable
 
 OTHER_SPACE = EmbeddingSpace("gemini", "gemini-embedding-001", 768)
 
@@ -135,27 +135,28 @@ def test_a_system_without_a_fault_passes_or_gets_a_warning(examine: Any, system:
     assert seen in check["seen"]
 
 
+@pytest.mark.parametrize(
+    ("error", "remedy"),
+    [
+        (Unavailable("it failed", next_step="read the log of the database", detail="XX000"), "read the log"),
+        (Unavailable("it failed", detail="XX000"), "run the command again"),
+        (Misconfigured("it failed", detail="XX000"), "do what the message says"),
+    ],
+)
 def test_a_local_system_whose_database_fails_at_the_start_is_a_failed_check(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    error: ServiceError, remedy: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     (tmp_path / "mnemosyne" / "postgres").mkdir(parents=True)
     (tmp_path / "mnemosyne" / "postgres" / "PG_VERSION").touch()
 
     def fail(*arguments: Any, **options: Any) -> None:
-        raise Unavailable(
-            "the database reported an internal error", next_step="read the log of the database", detail="XX000"
-        )
+        raise error
 
     monkeypatch.setattr("mnemosyne.cli.doctor.open_services", fail)
     (check,) = json.loads(CliRunner().invoke(cli, ["doctor", "--json"]).stdout)
-    assert check == {
-        "name": "local system",
-        "ok": False,
-        "warning": False,
-        "seen": "the database reported an internal error (XX000)",
-        "remedy": "read the log of the database",
-    }
+    assert check.pop("remedy").startswith(remedy)
+    assert check == {"name": "local system", "ok": False, "warning": False, "seen": "it failed (XX000)"}
 
 
 def test_without_gcloud_a_command_on_a_deployment_says_where_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from mnemosyne.cli.system import memory_system
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import say
 from mnemosyne.domain.health import Check
-from mnemosyne.errors import ServiceError
+from mnemosyne.errors import Misconfigured, ServiceError
 
 
 @click.command()
@@ -73,4 +73,5 @@ def _run_checks(target_values: Mapping[str, Any]) -> Iterator[Check]:
         if settings_of_a_system() and target_values["data_dir"] is None:
             yield Check("settings", str(exc), "change the setting as described; docs/settings.md lists all variables")
         else:  # the command works on a local system, which needs no settings
-            yield examination.failed_check("local system", exc, "run the command again")
+            otherwise = "do what the message says" if isinstance(exc, Misconfigured) else "run the command again"
+            yield examination.failed_check("local system", exc, otherwise)

@@ -168,8 +168,9 @@ def status(
             raise Misconfigured(
                 f"migration {file.label} was changed after it was applied: this database was made by another version. "
                 "Export its memories with that version (`mnemosyne export > memories.jsonl`), then import them with "
-                "this version into an empty database (`mnemosyne import memories.jsonl`). If you edited the file, "
-                "restore it and put the change into a new migration"
+                "this version into an empty database (`mnemosyne import memories.jsonl`, on one machine with "
+                "--data-dir NEW): docs/deployment.md, Upgrade. If you edited the file, restore it and put the change "
+                "into a new migration"
             )
         is_repeatable = file.version is None
         if allow_later and is_repeatable and row is not None:
