@@ -178,7 +178,10 @@ def test_the_error_for_a_disabled_feed_says_how_to_enable_it(
     memories: MemoryStore, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert list(change_rows(LocalOperations(OfStore(memories)), ListChanges(namespace="ns"), follow=False)) == []
-    assert "The change feed of namespace 'ns' is off: turn it on" in capsys.readouterr().err
+    assert (
+        "The change feed of namespace 'ns' is off: turn it on with `mnemosyne change-feed on --namespace ns`"
+        in capsys.readouterr().err
+    )
 
 
 def test_an_operator_sets_and_lists_feeds(shared_database: SharedDatabase) -> None:

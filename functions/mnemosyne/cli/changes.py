@@ -4,6 +4,7 @@ The change feed of a namespace records an event for each memory that is stored, 
 """
 
 import json
+import shlex
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,7 +15,7 @@ from mnemosyne.cli.command_group import FullHelpGroup
 from mnemosyne.cli.following import Row, following_options, listing_pages, print_rows, seconds_since
 from mnemosyne.cli.options import JSON, namespace_or_all
 from mnemosyne.cli.system import System, memory_system, owners_system
-from mnemosyne.cli.target import DATA_DIR, PROJECT, target
+from mnemosyne.cli.target import DATA_DIR, PROJECT, target, target_arguments
 from mnemosyne.cli.terminal import column, plain, say
 from mnemosyne.domain.change_feed import ChangeCursor
 
@@ -33,7 +34,7 @@ def changes(
     """
     listing = ListChanges(namespace=namespace, after=ChangeCursor(since=seconds_since(since, timezone)))
     with memory_system(**target_values, delivers=follow) as system:
-        rows = change_rows(system, listing, follow=follow)
+        rows = change_rows(system, listing, follow=follow, target_options=target_arguments(target_values))
         print_rows(rows, _format_change, counted_by="kind", noun="change", as_json=as_json, follow=follow)
 
 
@@ -44,10 +45,11 @@ def _format_change(event: Row) -> str:
     return "  ".join(filter(None, parts))
 
 
-def change_rows(system: System, operation: ListChanges, *, follow: bool) -> Iterator[Row]:
+def change_rows(system: System, operation: ListChanges, *, follow: bool, target_options: str = "") -> Iterator[Row]:
     """Yield the changes that are recorded so far. With `follow`, then wait for later changes and yield them, too.
 
-    Prints a note if the change feed of the namespace is off.
+    Prints a note if the change feed of the namespace is off. `target_options` are the options of the system for the
+    command in the note.
     """
     has_note = False
     for page in listing_pages(system, operation, follow=follow):
@@ -55,8 +57,8 @@ def change_rows(system: System, operation: ListChanges, *, follow: bool) -> Iter
         if not page["is_on"] and not has_note:
             has_note = True
             say(
-                f"The change feed of namespace {operation.namespace!r} is off: turn it on with "
-                "`mnemosyne change-feed on`.",
+                f"The change feed of namespace {operation.namespace!r} is off: turn it on with `mnemosyne change-feed "
+                f"on --namespace {shlex.quote(operation.namespace)}{target_options}`.",
                 err=True,
             )
 

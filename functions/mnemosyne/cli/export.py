@@ -15,7 +15,7 @@ from mnemosyne.app.operations.export import Beginning, ExportMemories, ExportRec
 from mnemosyne.cli.options import FilledPath, namespace_option
 from mnemosyne.cli.private import private, replacement
 from mnemosyne.cli.system import System, memory_system, pages
-from mnemosyne.cli.target import DATA_DIR, PROJECT, target
+from mnemosyne.cli.target import DATA_DIR, PROJECT, target, target_arguments
 from mnemosyne.cli.terminal import INTERRUPTIONS, explained, lines_of, plain, say
 from mnemosyne.domain.plurals import quantity
 from mnemosyne.errors import InvalidRequest
@@ -48,7 +48,8 @@ def export(format_: str, output: Path | None, namespace: str, **target_values: A
     except OSError as exc:
         raise InvalidRequest(f"{output or 'the output'} cannot be written: {exc.strerror or exc}") from exc
     summary = f"{quantity(count, 'memory', 'memories')} of the namespace {plain(namespace)} exported."
-    say(f"{summary} Other namespaces are not exported: `mnemosyne quota list` shows them.", err=True)
+    how_to_list = f"`mnemosyne quota list{target_arguments(target_values)}`"
+    say(f"{summary} Other namespaces are not exported: {how_to_list} shows them.", err=True)
 
 
 def _export(format_: str, output: Path | None, namespace: str, target_values: Mapping[str, Any]) -> int:

@@ -127,4 +127,4 @@ def test_an_export_names_its_namespace_and_where_to_find_the_others(tmp_path: Pa
     answer = CliRunner().invoke(export.export, arguments)
     assert (answer.exit_code, answer.stdout) == (0, "")
     assert "1 memory of the namespace team exported." in answer.stderr
-    assert "`mnemosyne quota list` shows them" in answer.stderr
+    assert f"`mnemosyne quota list --data-dir {tmp_path}` shows them" in answer.stderr
