@@ -180,7 +180,7 @@ def test_answers_do_not_depend_on_what_another_tenant_stores(pair: Pair, seeds: 
     assert compared >= 20 * len(seeds)
 
 
-@pytest.mark.nightly  # by day, test_shared_indexes.py and test_own_index.py count what searches read
+@pytest.mark.nightly  # by day, test_shared_indexes.py counts what searches read
 def test_the_duration_of_a_search_does_not_depend_on_what_another_tenant_stores(pair: Pair) -> None:
     """Compare Ada's searches in both databases by Mann-Whitney's U, divided by the number of pairs of searches.
 

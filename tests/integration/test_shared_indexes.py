@@ -1,8 +1,12 @@
-"""Memories of one namespace do not make searches of another slower, although they share the indexes."""
+"""Namespaces share indexes, and a large namespace may have its own vector index.
+
+Memories of one namespace do not make searches of another slower.
+"""
 
 from collections.abc import Iterator
 from contextlib import closing
 
+import numpy as np
 import pytest
 
 from mnemosyne.adapters.database.connections import Connection, connection_factory
@@ -10,41 +14,33 @@ from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.search import Filters, SearchMode, SearchQuery, TagMatch
 from mnemosyne.service.search import SearchResult
+from tests.database_errors import permission_denied
 from tests.fakes import FakeEmbedder, store_of
-from tests.searching import VECTOR_INDEX, find
+from tests.searching import VECTOR_INDEX, find, insert
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
 MANY, FEW = 2_200, 22
+"""Numbers of memories. Without an index, a search would not compare MANY memories."""
+SMALL = "it's small"
 # An HNSW graph with few neighbours is built in a fifth of the time. Its lower recall does not matter here.
 _INDEX = VECTOR_INDEX.replace("200", "32")
-_FILL = """
-INSERT INTO memories (
-    id, namespace, "timestamp", content, title, tags, tag_keys, content_hash, embedding_model, embedding)
-SELECT gen_random_uuid(), CAST(:namespace AS text), now() - n * interval '1 s', 'memory ' || n, 'memory ' || n, t.tags,
-    t.tags, md5(CAST(:namespace AS text) || n) || md5(CAST(n AS text)), 'fake',
-    CAST('[' || drawn.numbers || ']' AS halfvec)
-FROM generate_series(1, CAST(:count AS integer)) AS n, LATERAL (
-    SELECT string_agg(CAST(random() + 0 * (n + i) AS text), ',') AS numbers
-    FROM generate_series(1, CAST(:dimension AS integer)) AS i
-) AS drawn, LATERAL (
-    SELECT CASE WHEN n % CAST(:every AS integer) = 0 THEN ARRAY['common'] ELSE ARRAY['other'] END AS tags
-) AS t
-"""
 
 
 @pytest.fixture(scope="module")
 def filled(cluster: postgres.EmbeddedPostgres, filled_database: str) -> str:
-    """A database with two namespaces of equal size: all memories of ada have the common tag, and few of bob.
-
-    The connection that fills it has no statement timeout.
-    """
-    url = cluster.url(postgres.OWNER, filled_database)
-    with closing(connection_factory(url, socket_timeout=None, statement_seconds=0)()) as connection:
+    """A database with three namespaces: all memories of ada have the common tag, and few of bob. SMALL has few."""
+    connect = connection_factory(cluster.url(postgres.OWNER, filled_database), socket_timeout=None, statement_seconds=0)
+    vectors = np.random.default_rng(3).random(size=(MANY, FakeEmbedder.dimension), dtype=np.float32)
+    with closing(connect()) as connection:
         connection.script("DROP INDEX memories_embedding; ALTER TABLE memories DISABLE TRIGGER collect_words")
-        for namespace, every in (("ada", 1), ("bob", MANY // FEW)):
-            connection.run(_FILL, namespace=namespace, count=MANY, every=every, dimension=FakeEmbedder.dimension)
+        for namespace, count, every in (("ada", MANY, 1), ("bob", MANY, MANY // FEW), (SMALL, FEW, 1)):
+            memories = (
+                {"content": f"memory {n}", "tags": ["other" if n % every else "common"], "vector": vector}
+                for n, vector in enumerate(vectors[:count])
+            )
+            insert(connection, namespace, memories)
         connection.script(_INDEX)
         connection.script("ANALYZE memories")
     return filled_database
@@ -58,32 +54,34 @@ def database(filled: str) -> str:
 
 @pytest.fixture
 def owner(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Connection]:
-    with closing(connection_factory(cluster.url(postgres.OWNER, database))()) as connection:
+    with closing(connection_factory(cluster.url(postgres.OWNER, database), statement_seconds=0)()) as connection:
+        connection.script("SELECT pg_stat_reset()")
         yield connection
 
 
-def _search(store: MemoryStore, filters: Filters) -> SearchResult:
+def _search(store: MemoryStore, filters: Filters, namespace: str = "bob") -> SearchResult:
+    """Search by meaning, and let the server count the entries that the search has read."""
     search_query = SearchQuery(query="memory", mode=SearchMode.SEMANTIC, filters=filters, limit=10)
-    vector = FakeEmbedder().embed_query("memory")
-    return find(store_of(store, "bob"), search_query, vector, model="fake", lexical_weight=0.5)
+    found = find(store_of(store, namespace), search_query, FakeEmbedder().embed_query("memory"))
+    with store.database.pool.connection() as connection:
+        connection.run("SELECT pg_stat_force_next_flush()")
+    return found
+
+
+def _counted(owner: Connection, column: str, index: str) -> int:
+    """Return how often the server has counted, in the column, a use of the index since the beginning of the test."""
+    owner.script("SELECT pg_stat_clear_snapshot()")
+    ((count,),) = owner.run(f"SELECT {column} FROM pg_stat_user_indexes WHERE indexrelname = :index", index=index)
+    return int(count)
 
 
 @pytest.mark.parametrize("match", TagMatch)
 def test_a_tag_filter_reads_only_index_entries_of_the_caller_s_namespace(
     store: MemoryStore, owner: Connection, match: TagMatch
 ) -> None:
-    owner.script("SELECT pg_stat_reset()")
     assert len(_search(store, Filters(tags=("common",), tag_match=match)).hits) == 10
-
-    def read() -> int:
-        owner.script("SELECT pg_stat_clear_snapshot()")
-        (row,) = owner.run("SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE indexrelname = 'memories_tags'")
-        return int(row[0])
-
-    with store.database.pool.connection() as connection:
-        connection.run("SELECT pg_stat_force_next_flush()")
-    wait_until(lambda: read() > 0, "what was read is counted")
-    assert read() <= 3 * FEW
+    wait_until(lambda: _counted(owner, "idx_tup_read", "memories_tags") > 0, "what was read is counted")
+    assert _counted(owner, "idx_tup_read", "memories_tags") <= 3 * FEW
 
 
 @pytest.mark.parametrize(("total", "strategy"), [(2 * MANY, "hnsw"), (2_000_000, "exact")])
@@ -95,3 +93,34 @@ def test_a_namespace_that_is_a_small_part_of_the_index_is_searched_exactly(
     found = _search(store, Filters())
     owner.run(set_total, total=2 * MANY)
     assert found.strategy == strategy
+
+
+@pytest.fixture
+def own_indexes(request: pytest.FixtureRequest, owner: Connection) -> Iterator[dict[str, str]]:
+    """The names of own indexes, which are created as docs/operations.md describes, by namespace."""
+    names: dict[str, str] = {}
+    for namespace in request.param:
+        ((statement, name),) = owner.run("SELECT own_index_statement(:n), own_index_name(:n)", n=namespace)
+        owner.script(statement)
+        names[namespace] = str(name)
+    yield names
+    for name in names.values():
+        owner.script(f'DROP INDEX "{name}"')
+
+
+@pytest.mark.parametrize("own_indexes", [("ada", SMALL), (SMALL,)], ids=["own index", "none"], indirect=True)
+def test_a_search_reads_the_own_index_of_its_namespace_or_else_the_index_of_all_memories(
+    store: MemoryStore, owner: Connection, own_indexes: dict[str, str]
+) -> None:
+    has_own = "ada" in own_indexes
+    assert owner.run("SELECT has_own_index('ada'), has_own_index(:small)", small=SMALL) == [[has_own, True]]
+    found = _search(store, Filters(), "ada")
+    assert (found.strategy, len(found.hits)) == ("hnsw", 10)
+    wait_until(lambda: _counted(owner, "idx_scan", own_indexes.get("ada", "memories_embedding")) == 1, "it is counted")
+    assert _counted(owner, "idx_scan", own_indexes[SMALL]) == 0
+    assert _counted(owner, "idx_scan", "memories_embedding") == (0 if has_own else 1)
+
+
+def test_only_the_owner_of_the_schema_can_read_the_statement_that_creates_an_index(store: MemoryStore) -> None:
+    with store.database.pool.connection() as connection, permission_denied("own_index_statement"):
+        connection.run("SELECT own_index_statement('ada')")
