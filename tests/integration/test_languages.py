@@ -7,16 +7,14 @@ import pytest
 
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.memories import MemoryStore
-from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import SearchQuery
-from mnemosyne.service import ingest
-from tests.fakes import FAKE_SPACE, FakeEmbedder, request, store_of
+from tests.fakes import store_of
+from tests.memories import store_contents
 from tests.searching import find
 from tests.words_found import FUNCTION_WORDS, INFLECTED, NOT_CONFLATED
 
 BENCHMARK = Path(__file__).parents[1] / "data" / "languages"
 LANGUAGES = [
-    ("en", "My sister lives in Leeds and works at a bank."),
     ("en", "Müller called about the Zürich invoice"),
     ("en", "El Niño and La Niña events"),
     ("en", "Die Hard is his favourite film"),
@@ -26,36 +24,23 @@ LANGUAGES = [
     ("en", "I am hungry"),
     ("en", "Sue likes meetings on Fridays"),
     ("en", "Kim: I love tea"),
-    ("de", "Der Kühlschrank ist kaputt und die Milch sauer."),
-    ("de", "Wir treffen uns morgen um acht vor dem Bahnhof."),
     ("de", "WO IST DIE RECHNUNG UND WER HAT SIE"),
     ("de", "Die Datei /etc/php.ini ist nicht das Problem und/oder der Fehler."),
     ("ja", "東京/大阪の天気は/usr/binではない"),
     ("de", "The Meeting: wir haben das nicht besprochen und die Folien sind weg"),
-    ("it", "Ricordati di comprare il latte e il pane."),
-    ("it", "Il mio medico si chiama dottor Bianchi."),
-    ("es", "El vuelo sale mañana temprano."),
-    ("es", "Mi hermana vive en Sevilla con sus hijos."),
-    ("fr", "Je dois appeler le plombier demain matin."),
-    ("fr", "Ma sœur habite à Lyon avec ses enfants."),
     ("pt", "Meu irmão mora em São Paulo e trabalha num banco."),
-    ("pt", "As caixas são azuis."),
     ("de", "Größe geändert"),
-    ("de", "Größenänderung übernommen"),
     ("pt", "Meus gatos são pretos."),
     ("en", "João lives in São Paulo"),
     ("en", "Ask João at the São Bento station"),
     ("es", "no me gusta el café"),
-    ("es", "no puedo ir a la fiesta"),
     ("es", "mañana tengo médico"),
     ("es", "mi hermano vive en Madrid"),
     ("fr", "tu as vu le film ?"),
-    ("fr", "on a vu un film hier"),
     ("fr", "T'as vu le film hier soir ?"),
     ("de", "Was mag Anna?"),
     ("de", "gestern war ich im Kino"),
     ("it", "mio fratello si chiama Luca"),
-    ("it", "oggi non ho tempo"),
     ("pt", "meu irmão é médico"),
     ("pt", "ontem fui ao cinema"),
     ("nl", "was je gisteren in Amsterdam"),
@@ -72,42 +57,30 @@ LANGUAGES = [
     ("ro", "Sora mea locuiește la Cluj și lucrează la o bancă."),
     ("id", "Saudara perempuan saya tinggal di Bandung dan bekerja di bank."),
     ("vi", "Chị tôi sống ở Huế và làm việc trong một ngân hàng."),
-    ("ru", "Моя сестра живёт в Казани и работает в банке."),
     ("uk", "Моя сестра живе у Львові й працює в банку."),
     ("bg", "Сестра ми живее във Варна и работи в банка, която е голяма."),
-    ("ar", "أختي تعيش في القاهرة وتعمل في بنك."),
     ("fa", "خواهرم در شیراز زندگی می‌کند و در بانک کار می‌کند."),
-    ("ja", "妹は京都に住んでいて銀行で働いている。"),
-    ("zh", "我妹妹住在南京，在银行工作。"),
     ("ko", "제 여동생은 부산에 살고 은행에서 일합니다."),
     ("th", "น้องสาวของฉันอยู่เชียงใหม่"),
     ("el", "η αδελφή μου μένει στην Πάτρα και δουλεύει σε τράπεζα"),
     ("he", "אחותי גרה בחיפה ועובדת בבנק"),
     ("hi", "मेरी बहन जयपुर में रहती है"),
-    ("vi", "Tôi thích uống cà phê sữa đá vào buổi sáng"),
-    ("vi", "Em gái sắp cưới vào tháng mười"),
     ("vi", "Chủ nhật tuần sau đi biển"),
     ("vi", "dị ứng đậu phộng"),
     ("en", "Trần Thị Thuỷ lives in Hanoi"),
     ("en", "I love phở and bún chả"),
-    ("pl", "Mój brat Łukasz mieszka we Wrocławiu i gra na wiolonczeli."),
     ("pl", "On pracuje w banku"),
     ("pl", "Ile kosztuje czynsz"),
     ("cs", "V neděli jedeme k moři"),
     ("tr", "Ankara'ya ne zaman gidiyoruz?"),
-    ("tr", "Kimin karidese alerjisi var?"),
-    ("es", "El gimnasio abre de lunes a viernes de 7 a 22 h."),
-    ("es", "El coche necesita cambio de aceite"),
     ("fr", "Dimanche on va à la plage"),
     ("it", "Domenica andiamo al mare"),
     ("hi", "पासवर्ड बदलो"),
-    ("hi", "मैं कहां काम करता हूं"),
     ("und", "मला चहा आवडतो आणि कॉफी नाही"),  # Marathi
     ("und", "Min søster bor i Aarhus og arbejder i en bank."),  # Danish or Norwegian
     ("und", "Ես ապրում եմ Երևանում"),
     ("en", "Ada writes C++ on Tuesdays"),
     ("en", "ada writes c++ on tuesdays"),
-    ("en", "ADA WRITES C# ON TUESDAYS"),
     ("fr", "C'est bon, j'ai faim"),
     ("en", "Vitamin C on Mondays"),
     ("en", "Plan D on hold"),
@@ -135,13 +108,12 @@ UNKNOWN = [
 
 
 def _store(store: MemoryStore, namespace: str, *contents: str) -> None:
-    message = IngestMessage(namespace, tuple(request(content, title="untold") for content in contents))
-    ingest.store(message, memories=store_of(store, namespace), embedder=FakeEmbedder())
+    store_contents(store_of(store, namespace), *contents, title="untold")
 
 
 def _search(store: MemoryStore, namespace: str, query: str) -> list[str]:
     """Search by words alone."""
-    hits = find(store_of(store, namespace), SearchQuery(query=query, explain=True), None, model=FAKE_SPACE.model).hits
+    hits = find(store_of(store, namespace), SearchQuery(query=query, explain=True), None).hits
     return [hit.content for hit in hits]
 
 

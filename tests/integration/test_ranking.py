@@ -9,19 +9,16 @@ import pytest
 
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.memories import MemoryStore
-from mnemosyne.domain.candidates import Candidate, Candidates, RankedCandidate
+from mnemosyne.domain.candidates import Candidate, RankedCandidate
 from mnemosyne.domain.memory import Memory
-from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import Filters, SearchMode, SearchQuery
 from mnemosyne.domain.time.window import TimeWindow
 from mnemosyne.ids import new_id
-from mnemosyne.service import ingest
-from tests.fakes import NOW, FakeEmbedder, request, store_of
-from tests.memories import rate
-from tests.searching import find
+from tests.fakes import NOW, FakeEmbedder, store_of
+from tests.memories import rate, store_content, store_contents
+from tests.searching import candidates, find
 
 QUESTION = "green tea with lemon"
-ALL = Filters()
 VECTOR = FakeEmbedder().embed_query("tea")
 CONTENTS = [
     "green tea", "tea with lemon and honey", "lemon cake", "green cars drive fast", "nothing of the kind",
@@ -67,10 +64,7 @@ def _words_of_each(owner: Connection) -> dict[str, dict[str, int]]:
 @pytest.fixture
 def stored_ids(store: MemoryStore) -> dict[str, UUID]:
     """The ids of the memories, by content. Some of the memories have been rated and read."""
-    message = IngestMessage("ns", tuple(request(content) for content in CONTENTS))
-    ingest.store(message, memories=store, embedder=FakeEmbedder())
-    hits = find(store, SearchQuery(query=None, limit=100), None)
-    ids = {hit.content: hit.id for hit in hits.hits}
+    ids = dict(zip(CONTENTS, store_contents(store, *CONTENTS), strict=True))
     for content, rating in (("lemon cake", 1), ("lemon cake", 1), ("green tea", -1), ("tea tea tea", 0)):
         rate(store, ids[content], rating)
     for _ in range(30):
@@ -88,11 +82,10 @@ def test_the_scores_of_candidates_equal_cosine_and_bm25_computed_in_python(
         for cosine, document_vector in zip(CONTENTS, embedder.embed_documents(CONTENTS), strict=True)
     }
     words = bm25(_words_of_each(owner), [row["word"] for row in owner.run(ASKED, query=QUESTION)])
-    query = SearchQuery(query=QUESTION, mode=SearchMode.HYBRID, limit=100)
-    candidates = store.find_candidates(query, vector, model=embedder.model, count=100, excluded={})
+    found = candidates(store, QUESTION, vector, limit=100)
     contents = {str(memory_id): content for content, memory_id in stored_ids.items()}
-    assert {contents[row.id]: row.vector_score for row in candidates.rows} == pytest.approx(cosines, abs=HALF_PRECISION)
-    assert {contents[row.id]: row.lexical_score for row in candidates.rows} == pytest.approx(words, abs=HALF_PRECISION)
+    assert {contents[row.id]: row.vector_score for row in found.rows} == pytest.approx(cosines, abs=HALF_PRECISION)
+    assert {contents[row.id]: row.lexical_score for row in found.rows} == pytest.approx(words, abs=HALF_PRECISION)
 
 
 @pytest.mark.parametrize(
@@ -102,24 +95,10 @@ def test_the_length_of_a_memory_counts_less_among_short_memories(
     store: MemoryStore, sizes: tuple[int, int], b: float
 ) -> None:
     texts = [" ".join(["tea", *(f"{size}x{number}" for number in range(size - 1))]) for size in sizes]
-    message = IngestMessage("ns", tuple(request(text) for text in texts))
-    ingest.store(message, memories=store, embedder=FakeEmbedder())
-    query = SearchQuery(query="tea", mode=SearchMode.HYBRID, limit=10)
-    candidates = store.find_candidates(query, VECTOR, model=FakeEmbedder().model, count=10, excluded={})
-    scores = sorted(row.lexical_score or 0 for row in candidates.rows)
+    store_contents(store, *texts)
+    scores = sorted(row.lexical_score or 0 for row in candidates(store, "tea", VECTOR).rows)
     shortest, longest = (1 + 1.2 * (1 - b + b * length) for length in (0.4, 1.6))  # of the mean length
     assert scores[0] / scores[1] == pytest.approx(shortest / longest, abs=0.01)
-
-
-@pytest.mark.parametrize("quality_weight", [0.0, 0.3, 1.0])
-def test_hits_are_sorted_by_relevance_and_quality_as_weighted(
-    store: MemoryStore, stored_ids: dict[str, UUID], quality_weight: float
-) -> None:
-    query = SearchQuery(query=QUESTION, mode=SearchMode.HYBRID, limit=100, quality_weight=quality_weight)
-    hits = find(store, query, FakeEmbedder().embed_query(QUESTION)).hits
-    expected = [(1 - quality_weight) * (hit.relevance or 0) + quality_weight * hit.quality for hit in hits]
-    assert [hit.score for hit in hits] == pytest.approx(expected)
-    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
 
 
 CHAT = [
@@ -133,44 +112,25 @@ SESSIONS = {"morning": CHAT[:4], "evening": CHAT[4:6], "alone": CHAT[6:7]}
 def chat(store: MemoryStore) -> MemoryStore:
     """The store with three conversations, ingested last turn first."""
     session_of = {turn: name for name, turns in SESSIONS.items() for turn in turns}
-    requests = [
-        request(content, timestamp=NOW + timedelta(minutes=n), session=session_of.get(content))
-        for n, content in enumerate(CHAT)
-    ]
-    ingest.store(IngestMessage("ns", tuple(reversed(requests))), memories=store, embedder=FakeEmbedder())
+    for n, content in reversed([*enumerate(CHAT)]):
+        store_content(store, content, timestamp=NOW + timedelta(minutes=n), session=session_of.get(content))
     return store
 
 
-def _candidates(store: MemoryStore, question: str, filters: Filters = ALL) -> Candidates:
-    query = SearchQuery(query=question, mode=SearchMode.HYBRID, filters=filters)
-    vector = FakeEmbedder().embed_query(question)
-    return store.find_candidates(query, vector, model="fake", count=100, excluded={})
-
-
 def test_candidates_come_with_their_neighbours_in_the_session(chat: MemoryStore) -> None:
-    candidates = _candidates(chat, "Which tea does Bo drink?")
-    minute = {
-        index: (row.timestamp - candidates.rows[0].timestamp) // 60_000_000 for index, row in enumerate(candidates.rows)
-    }
-    assert {(minute[row] - minute[head], place) for head, place, row in candidates.neighbours} == {
-        (n, n) for n in (-2, -1, 1, 2)
-    }
-    heads = {head for head, _, _ in candidates.neighbours}
-    assert {candidates.rows[head].session for head in heads} == {
-        row.session for row in candidates.rows if row.session
-    } - {row.session for row in candidates.rows if row.speaker == "Cy"}
-
-
-def test_candidates_name_their_speakers(chat: MemoryStore) -> None:
-    speakers = {row.speaker for row in _candidates(chat, "lemon").rows}
-    assert speakers == {"Ada", "Bo", "Cy", None}
+    found = candidates(chat, "Which tea does Bo drink?", FakeEmbedder().embed_query("Which tea does Bo drink?"))
+    minute = [(row.timestamp - found.rows[0].timestamp) // 60_000_000 for row in found.rows]
+    distances = {(minute[row] - minute[head], place) for head, place, row in found.neighbours}
+    assert distances == {(n, n) for n in (-2, -1, 1, 2)}
+    heads = {found.rows[head].session for head, _, _ in found.neighbours}
+    assert heads == {row.session for row in found.rows if row.session and row.speaker != "Cy"}
 
 
 def test_a_neighbour_outside_the_filters_adds_to_scores_and_is_not_a_candidate(chat: MemoryStore) -> None:
-    candidates = _candidates(chat, "tea", Filters(after=NOW + timedelta(minutes=2)))
-    outside = [row for row in candidates.rows if not row.eligible]
+    filters = Filters(after=NOW + timedelta(minutes=2))
+    outside = [row for row in candidates(chat, "tea", VECTOR, filters=filters).rows if not row.eligible]
     assert outside and all(row.vector_score is not None and row.lexical_score is not None for row in outside)
-    ranked = find(chat, SearchQuery(query="tea", filters=Filters(after=NOW + timedelta(minutes=2))), VECTOR)
+    ranked = find(chat, SearchQuery(query="tea", filters=filters), VECTOR)
     assert {hit.content for hit in ranked.hits} <= set(CHAT[2:])
 
 
@@ -184,55 +144,27 @@ def test_the_cosine_of_two_memories_is_the_cosine_of_their_vectors(
         assert row[:-1] == pytest.approx(expected_row, abs=HALF_PRECISION) and row[-1] is None
 
 
-def test_the_neighbour_of_a_match_is_found_unless_the_filters_exclude_it(store: MemoryStore) -> None:
-    question, answer = "which tea do you drink in the garden", "none of those, rooibos"
-    fillers = [f"tea {n}" for n in range(150)]  # these memories fill the list of candidates
-    requests = [
-        request(f"Ada: {question}", timestamp=NOW, session="s"),
-        request(answer, timestamp=NOW + timedelta(seconds=1), session="s", tags=["answer"]),
-        *(request(other) for other in fillers),
-    ]
-    for part in (requests[:100], requests[100:]):
-        ingest.store(IngestMessage("ns", tuple(part)), memories=store, embedder=FakeEmbedder())
-
-    def contents_of(filters: Filters) -> list[str]:
-        query = SearchQuery(query=question, mode=SearchMode.HYBRID, filters=filters, limit=5)
-        vector = FakeEmbedder().embed_query(question)
-        return [hit.content for hit in find(store, query, vector, model="fake", lexical_weight=0.5).hits]
-
-    assert answer in contents_of(Filters())
-    assert answer not in contents_of(Filters(before=NOW + timedelta(seconds=1)))
-
-
 def test_an_explained_hit_lists_the_contributions_of_neighbours_time_and_speaker(
     store: MemoryStore,
 ) -> None:
     question = "What did Ada say yesterday about tea?"
-    requests = [
-        request("Which tea?", session="s", timestamp=NOW),
-        request("Ada: the green one", session="s", timestamp=NOW + timedelta(seconds=1)),
-        request("Bob: rain", session="other"),
-        request("Ada: snow"),
-    ]
-    ingest.store(IngestMessage("ns", tuple(requests)), memories=store, embedder=FakeEmbedder())
+    store_content(store, "Which tea?", session="s", timestamp=NOW)
+    store_content(store, "Ada: the green one", session="s", timestamp=NOW + timedelta(seconds=1))
+    store_content(store, "Bob: rain", session="other")
+    store_content(store, "Ada: snow")
     preferred = (TimeWindow(after=NOW, before=NOW + timedelta(hours=1)),)
     query = SearchQuery(query=question, mode=SearchMode.HYBRID, preferred=preferred, explain=True)
-    vector = FakeEmbedder().embed_query(question)
-    hits = find(store, query, vector, model="fake", lexical_weight=0.5).hits
-    why = {hit.content: hit.why for hit in hits}
-    which_tea, green, rain, _ = (why[ingest_request.content] for ingest_request in requests)
+    why = {hit.content: hit.why for hit in find(store, query, FakeEmbedder().embed_query(question)).hits}
+    which_tea, green, rain = (why[content] for content in ("Which tea?", "Ada: the green one", "Bob: rain"))
     assert which_tea and green and rain
     assert which_tea.matched_words == ("tea",) and (which_tea.lexical_score or 0) > 0
     assert (green.neighbours or 0) > 0 and (green.speaker, green.time) == (0.2, 0.2)
     assert (rain.matched_words, rain.neighbours, rain.speaker, rain.lexical_score) == ((), 0, 0, 0)
 
 
-@pytest.mark.parametrize("ratings", [(), (1,), (-1, -1), (1, 0, 1), (1,) * 30], ids=str)
+@pytest.mark.parametrize("ratings", [(), (1, 0, 1), (-1,) * 30], ids=str)
 def test_quality_is_the_mean_rating_with_two_neutral_votes(store: MemoryStore, ratings: tuple[int, ...]) -> None:
-    ingest_request = request(f"rated {new_id()}")
-    ingest.store(IngestMessage("ns", (ingest_request,)), memories=store, embedder=FakeEmbedder())
-    memory_id = store.statuses([ingest_request.request_id])[ingest_request.request_id].memory_id
-    assert memory_id is not None
+    memory_id = store_content(store, "rated")
     for rating in ratings:
         rate(store, memory_id, rating)
     memory = store.fetch(memory_id)
@@ -243,27 +175,25 @@ def test_quality_is_the_mean_rating_with_two_neutral_votes(store: MemoryStore, r
 def test_hits_keep_the_given_order_and_leave_out_deleted_memories_and_other_namespaces(
     store: MemoryStore, stored_ids: dict[str, UUID]
 ) -> None:
-    for namespace, content in (("ns", "deleted later"), ("other", "somebody else's")):
-        ingest.store(
-            IngestMessage(namespace, (request(content),)), memories=store_of(store, namespace), embedder=FakeEmbedder()
-        )
-    query = SearchQuery(query=None, limit=100)
-    ids = {hit.content: hit.id for name in ("ns", "other") for hit in find(store_of(store, name), query, None).hits}
+    ids = stored_ids | {"deleted later": store_content(store, "deleted later")}
+    ids["somebody else's"] = store_content(store_of(store, "other"), "somebody else's")
     store.delete(ids["deleted later"])
     expected_contents = ["tea tea tea", "somebody else's", "deleted later", "lemon cake", "green tea"]
     ranked = [RankedCandidate(_row(str(ids[content])), 0.5) for content in expected_contents]
-    assert [hit.content for hit in store.read_hits(query, ranked)] == ["tea tea tea", "lemon cake", "green tea"]
+    assert [hit.content for hit in store.read_hits(SearchQuery(query=None), ranked)] == [
+        "tea tea tea",
+        "lemon cake",
+        "green tea",
+    ]
 
 
 @pytest.mark.parametrize("mode", [SearchMode.SEMANTIC, SearchMode.EXACT])
 def test_a_list_without_context_has_no_neighbours(
     store: MemoryStore, stored_ids: dict[str, UUID], mode: SearchMode
 ) -> None:
-    query = SearchQuery(query="tea", mode=mode)
-    vector = FakeEmbedder().embed_query("tea") if mode is SearchMode.SEMANTIC else None
-    candidates = store.find_candidates(query, vector, model="fake", count=100, excluded={})
-    assert candidates.listed == len(candidates.rows) > 0
-    assert candidates.neighbours == []
+    found = candidates(store, "tea", VECTOR if mode is SearchMode.SEMANTIC else None, mode=mode)
+    assert found.listed == len(found.rows) > 0
+    assert found.neighbours == []
 
 
 def _row(memory_id: str) -> Candidate:

@@ -1,18 +1,15 @@
-"""Results of each search mode on real PostgreSQL, and the rights of the runtime role."""
+"""Results of each search mode on real PostgreSQL."""
 
 import unicodedata
-from collections.abc import Callable
 from typing import Any, Literal
 
 import pytest
 
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.memories import MemoryStore
-from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.domain.message import IngestMessage
-from mnemosyne.domain.search import Filters, SearchMode, SearchQuery
+from mnemosyne.domain.search import SearchMode, SearchQuery
 from mnemosyne.service import ingest, search
-from tests.database_errors import permission_denied
 from tests.fakes import FakeEmbedder, request
 
 
@@ -27,19 +24,6 @@ def _search(store: MemoryStore, embedder: FakeEmbedder, query: str, **fields: An
     search_query = SearchQuery(query=query, **{"mode": SearchMode.HYBRID, **fields})
     hits = search.search(search_query, memories=store, embedder=embedder)
     return [hit.content for hit in hits.hits]
-
-
-def test_words_are_found_by_their_stem_and_not_all_words_need_to_match(store: MemoryStore) -> None:
-    embedder = _store(store, "She leases a flat", "The dog sleeps", "Nothing of the kind")
-    embedder.away = True
-    assert _search(store, embedder, "Who is leasing flats in Lisbon?") == ["She leases a flat"]
-
-
-def test_a_rare_word_weighs_more_than_a_common_one(store: MemoryStore) -> None:
-    names = [f"Caroline said thing {n}" for n in range(60)]
-    embedder = _store(store, *names, "The zeppelin left", "Caroline left")
-    embedder.away = True
-    assert _search(store, embedder, "Caroline zeppelin", limit=1) == ["The zeppelin left"]
 
 
 def test_a_very_long_memory_with_all_the_words_comes_before_short_ones_with_one(store: MemoryStore) -> None:
@@ -74,26 +58,7 @@ def test_scores_do_not_depend_on_the_planner_s_statistics(store: MemoryStore, ow
     assert scores() == before
 
 
-def test_hybrid_scores_are_between_0_and_1(store: MemoryStore) -> None:
-    embedder = _store(store, *(f"tea number {n} of many cups" for n in range(20)), "an exact zeppelin", "cars")
-    search_query = SearchQuery(query="zeppelin tea", mode=SearchMode.HYBRID, limit=22)
-    hits = search.search(search_query, memories=store, embedder=embedder).hits
-    relevances = [hit.relevance for hit in hits]
-    assert relevances == sorted(relevances, key=lambda value: -(value or 0))
-    assert all(value is not None and 0.0 <= value <= 1.0 for value in relevances)
-    assert hits[0].content == "an exact zeppelin"
-
-
-def test_a_single_memory_has_relevance_1_in_each_mode(store: MemoryStore) -> None:
-    embedder = _store(store, "green tea")
-    search_query = SearchQuery(query="green tea", mode=SearchMode.HYBRID)
-    (hit,) = search.search(search_query, memories=store, embedder=embedder).hits
-    assert hit.relevance == 1.0
-
-
-@pytest.mark.parametrize(
-    "query", ["'", "\\", "a'b\\c", "& | ! ( ) :*", "<->", "foo:*", "the of and", "%_", "🜚", "x" * 3000]
-)
+@pytest.mark.parametrize("query", ["a'b\\c", "& | ! ( ) :*", "<->", "foo:*", "the of and", "%_", "🜚", "x" * 3000])
 @pytest.mark.parametrize("mode", list(SearchMode))
 def test_special_characters_in_a_query_have_no_special_meaning(
     store: MemoryStore, query: str, mode: SearchMode
@@ -149,23 +114,3 @@ def test_a_search_needs_two_round_trips_and_a_third_to_compare_memories_of_a_ses
     monkeypatch.setattr(Connection, "script", lambda self, sql: statements.append(sql))
     _search(store, embedder, "tea", mode=mode)
     assert len(statements) == trips
-
-
-def test_the_runtime_role_cannot_call_the_internal_search_functions(pool: Pool) -> None:
-    with pool.connection() as connection, permission_denied("for function query_terms"):
-        connection.run("SELECT * FROM query_terms('ns', 'x', '{}')")
-
-
-def test_a_superseded_memory_stays_out_of_searches_when_the_newer_one_is_deleted(
-    store: MemoryStore, new_database: Callable[..., str]
-) -> None:
-    from mnemosyne.domain.memory_changes import MemoryChange
-
-    embedder = _store(store, "old tea", "new tea")
-    ids = {head.title: head.id for head in store.list(Filters(include_superseded=True), 10)}
-    store.update(ids["old tea"], MemoryChange(superseded_by=ids["new tea"]))
-    assert _search(store, embedder, "tea") == ["new tea"]
-    store.delete(ids["new tea"])
-    assert _search(store, embedder, "tea") == []
-    store.update(ids["old tea"], MemoryChange(not_superseded=True))
-    assert _search(store, embedder, "tea") == ["old tea"]

@@ -7,9 +7,9 @@ import pytest
 
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.memories import MemoryStore
-from mnemosyne.domain.search import SearchQuery
-from tests.fakes import FAKE_SPACE, FakeEmbedder
+from tests.fakes import FakeEmbedder
 from tests.memories import store_contents
+from tests.searching import candidates
 
 OTHER_LANGUAGES = (
     "Der Klempner kommt am Freitag und repariert die Heizung.", "Le plombier vient vendredi pour le chauffage.",
@@ -76,9 +76,7 @@ def _shares(store: MemoryStore, pairs: list[tuple[str, str]]) -> dict[tuple[str,
     ids = dict(zip(contents, store_contents(store, *contents, title="untold"), strict=True))
     shares = {}
     for query, content in pairs:
-        found = store.find_candidates(
-            SearchQuery(query=query), FakeEmbedder().embed_query(query), model=FAKE_SPACE.model, count=100, excluded={}
-        )
+        found = candidates(store, query, FakeEmbedder().embed_query(query))
         (shares[query, content],) = (row.words_share or 0.0 for row in found.rows if row.id == str(ids[content]))
     return shares
 
@@ -97,10 +95,7 @@ def test_similar_words_are_not_other_spellings(store: MemoryStore, others: tuple
 
 def test_a_name_in_another_spelling_is_not_lacking(store: MemoryStore) -> None:
     (stored,) = store_contents(store, "Anna Mueller is a dentist", title="untold")
-    query = "Who is Anna Müller?"
-    found = store.find_candidates(
-        SearchQuery(query=query), FakeEmbedder().embed_query(query), model=FAKE_SPACE.model, count=10, excluded={}
-    )
+    found = candidates(store, "Who is Anna Müller?", FakeEmbedder().embed_query("Who is Anna Müller?"))
     assert [row.lacks_name for row in found.rows if row.id == str(stored)] == [False]
 
 

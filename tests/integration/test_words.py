@@ -1,6 +1,6 @@
 """Words that a search finds in contents."""
 
-from itertools import count
+from itertools import count, product
 from random import Random
 from uuid import UUID
 
@@ -10,11 +10,10 @@ from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.domain import ranking
 from mnemosyne.domain.memory_changes import MemoryChange
-from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import Hit, SearchMode, SearchQuery
-from mnemosyne.service import ingest
-from tests.fakes import FAKE_SPACE, FakeEmbedder, request, store_of
-from tests.searching import find
+from tests.fakes import FakeEmbedder, store_of
+from tests.memories import store_content, store_contents
+from tests.searching import candidates, find
 from tests.words_found import FOUND, FOUND_LITERALLY, NOT_FOUND, NOT_FOUND_LITERALLY
 
 NAMESPACES = count()
@@ -23,34 +22,30 @@ NAMESPACES = count()
 def _store(memories: MemoryStore, *contents: str) -> str:
     """Store the contents in a new namespace, and return its name."""
     namespace = f"words {next(NAMESPACES)}"
-    message = IngestMessage(namespace, tuple(request(content, title="untold") for content in contents))
-    ingest.store(message, memories=store_of(memories, namespace), embedder=FakeEmbedder())
+    store_contents(store_of(memories, namespace), *contents, title="untold")
     return namespace
 
 
 def _hits(memories: MemoryStore, namespace: str, query: str, mode: SearchMode = SearchMode.HYBRID) -> list[Hit]:
     """Search by words alone."""
     search_query = SearchQuery(query=query, mode=mode)
-    return list(find(store_of(memories, namespace), search_query, None, model=FAKE_SPACE.model).hits)
+    return list(find(store_of(memories, namespace), search_query, None).hits)
 
 
 def _words_shares(memories: MemoryStore, namespace: str, query: str) -> dict[str, float]:
     """Search by words alone, and return the share of the query's words in each content."""
-    store, search_query = store_of(memories, namespace), SearchQuery(query=query)
-    candidates = store.find_candidates(search_query, None, model=FAKE_SPACE.model, count=100, excluded={})
-    ranked = ranking.score_plain(candidates)
+    store = store_of(memories, namespace)
+    ranked = ranking.score_plain(candidates(store, query, None))
     shares = [entry.candidate.words_share or 0.0 for entry in ranked]
-    return dict(zip((hit.content for hit in store.read_hits(search_query, ranked)), shares, strict=True))
+    return dict(zip((hit.content for hit in store.read_hits(SearchQuery(query=query), ranked)), shares, strict=True))
 
 
 def _lacking(memories: MemoryStore, namespace: str, query: str, by_meaning: bool) -> dict[str, bool]:
     """Return whether each content that is found lacks a name of the query."""
-    store, search_query = store_of(memories, namespace), SearchQuery(query=query)
-    vector = FakeEmbedder().embed_query(query) if by_meaning else None
-    candidates = store.find_candidates(search_query, vector, model=FAKE_SPACE.model, count=100, excluded={})
-    ranked = ranking.score_plain(candidates)
+    store, vector = store_of(memories, namespace), FakeEmbedder().embed_query(query) if by_meaning else None
+    ranked = ranking.score_plain(candidates(store, query, vector))
     lacking = [entry.candidate.lacks_name for entry in ranked]
-    return dict(zip((hit.content for hit in store.read_hits(search_query, ranked)), lacking, strict=True))
+    return dict(zip((hit.content for hit in store.read_hits(SearchQuery(query=query), ranked)), lacking, strict=True))
 
 
 def test_a_word_is_found_without_its_accents_in_any_normal_form_and_in_compounds(memories: MemoryStore) -> None:
@@ -86,9 +81,7 @@ def test_words_close_together_rank_higher_than_the_same_words_scattered_over_a_l
         namespace = _store(memories, *contents, "something else")
         first, second = _hits(memories, namespace, query)
         assert (first.content, second.content) == (together, scattered)
-        hybrid = store_of(memories, namespace).find_candidates(
-            SearchQuery(query=query), FakeEmbedder().embed_query(query), model=FAKE_SPACE.model, count=100, excluded={}
-        )
+        hybrid = candidates(store_of(memories, namespace), query, FakeEmbedder().embed_query(query))
         passages = {UUID(row.id): row.passage_score or 0.0 for row in hybrid.rows}
         assert passages[first.id] > passages[second.id] > 0
 
@@ -104,13 +97,6 @@ def test_words_at_the_end_of_a_very_long_memory_are_close_together(
     contents = [scattered.format(repeated), f"{repeated} {query}"]
     first, second = _hits(memories, _store(memories, *contents, "something else"), query)
     assert [first.content, second.content] == contents[::-1]
-
-
-def test_half_of_the_weight_of_an_english_word_is_for_its_form(memories: MemoryStore) -> None:
-    namespace = _store(memories, "the meetings are long", "the meeting was long")
-    exact, inflected = _hits(memories, namespace, "meetings")
-    assert exact.content == "the meetings are long"
-    assert inflected.relevance == pytest.approx(0.5)
 
 
 def test_the_share_of_words_that_a_memory_contains_does_not_depend_on_their_endings(memories: MemoryStore) -> None:
@@ -192,8 +178,7 @@ def test_the_form_of_a_word_counts_in_passages_too(memories: MemoryStore, ending
 
 
 def test_the_index_of_words_has_one_entry_for_all_forms_of_a_word(store: MemoryStore, owner: Connection) -> None:
-    message = IngestMessage("ns", (request("deploy deploys deployed deploying"),))
-    ingest.store(message, memories=store, embedder=FakeEmbedder())
+    store_content(store, "deploy deploys deployed deploying")
     (row,) = owner.run("SELECT cardinality(w.keys) AS keys, w.weights AS weights FROM memory_words w")
     assert row["keys"] == 1
     assert row["weights"].count(":") == 4
@@ -203,8 +188,7 @@ def test_query_terms_returns_the_share_of_memories_that_contain_each_word(
     store: MemoryStore, owner: Connection
 ) -> None:
     words = [f"kettle{number}" for number in range(1, 21)]
-    contents = tuple(request(" ".join(words[number:])) for number in range(20))  # word n is in n of twenty memories
-    ingest.store(IngestMessage("ns", contents), memories=store, embedder=FakeEmbedder())
+    store_contents(store, *(" ".join(words[number:]) for number in range(20)))  # word n is in n of twenty memories
     rows = owner.run("SELECT share FROM query_terms('ns', :query, '{}')", query=" ".join(["teapot", *words]))
     assert sorted(row["share"] for row in rows) == pytest.approx([0.5 / 20, *(number / 20 for number in range(1, 21))])
 
@@ -241,7 +225,7 @@ def test_an_explanation_names_the_words_of_each_memory_in_the_language_of_the_me
     contents = ["Die Rechnungen sind nicht bezahlt", "We have two invoices and a Rechnung", "Kim likes tea"]
     namespace = _store(memories, *contents)
     search_query = SearchQuery(query=f"invoice Rechnung {'x' * 2_000} tea", explain=True)
-    hits = find(store_of(memories, namespace), search_query, None, model=FAKE_SPACE.model).hits
+    hits = find(store_of(memories, namespace), search_query, None).hits
     matched = {hit.content: hit.why.matched_words for hit in hits if hit.why}
     assert matched == dict(zip(contents, [("rechnung",), ("invoice", "rechnung"), ()], strict=True))
 
@@ -293,7 +277,7 @@ def test_a_speaker_with_an_accent_is_recognized_in_a_query_without_it(memories: 
     )
     vector = FakeEmbedder().embed_query("kettle")
     search_query = SearchQuery(query="where did Zoe see the kettle", explain=True)
-    hits = find(store_of(memories, namespace), search_query, vector, model=FAKE_SPACE.model, lexical_weight=0.5).hits
+    hits = find(store_of(memories, namespace), search_query, vector).hits
     assert {hit.content[:3]: bool(hit.why and hit.why.speaker) for hit in hits} == {"Zoë": True, "Bob": False}
 
 
@@ -307,7 +291,7 @@ def test_a_shortened_content_shows_the_place_of_a_word_with_an_accent(
 ) -> None:
     namespace = _store(memories, f"{beginning}{' filler' * 400} the crème brûlée of one Größe{' filler' * 400}")
     search_query = SearchQuery(query=query, characters=1_000)
-    (hit,) = find(store_of(memories, namespace), search_query, None, model=FAKE_SPACE.model, lexical_weight=0.5).hits
+    (hit,) = find(store_of(memories, namespace), search_query, None).hits
     assert word in (hit.snippet or "")
 
 
@@ -315,16 +299,15 @@ LETTERS = (
     "ΆΈΉΊΌΎΏάέήίόύώ", "ỆỘỨẾỐệộứếố", "ЁЙёй", "אָבָּ", "ﷲ", "ａＢ", "aB", "가각간", "𠀀𠀁𠀂", "ß",
     "ﬃ", "e\u0301\u0316\u0317",
 )  # fmt: skip
-BY_DAY = {" ": "ﬃ", "-": "e\u0301\u0316\u0317", ".": "가각간", "_": "𠀀𠀁𠀂", "": "ﷲ"}
+SEPARATORS = (" ", "-", ".", "_", "")
+BY_DAY = [("ﷲ", " "), ("𠀀𠀁𠀂", "_")]
 
 
-# By day, each separator is tested with the letters of one script only.
 @pytest.mark.parametrize(
     ("letters", "between"),
     [
-        pytest.param(letters, between, marks=[] if letters == BY_DAY[between] else [pytest.mark.nightly])
-        for letters in LETTERS
-        for between in BY_DAY
+        pytest.param(*pair, marks=[] if pair in BY_DAY else [pytest.mark.nightly])
+        for pair in product(LETTERS, SEPARATORS)
     ],
 )
 def test_a_content_of_maximum_length_in_any_script_is_stored(memories: MemoryStore, letters: str, between: str) -> None:

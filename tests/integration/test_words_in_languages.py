@@ -5,28 +5,19 @@ from uuid import UUID
 import pytest
 
 from mnemosyne.adapters.database.memories import MemoryStore
-from mnemosyne.domain.candidates import Candidates
-from mnemosyne.domain.search import SearchQuery
-from tests.fakes import FAKE_SPACE, FakeEmbedder
+from tests.fakes import FakeEmbedder
+from tests.integration.test_spellings import OTHER_LANGUAGES
 from tests.memories import store_contents
+from tests.searching import candidates
 
-OTHER_LANGUAGES = (
-    "Der Klempner kommt am Freitag und repariert die Heizung.", "Le plombier vient vendredi pour le chauffage.",
-    "El fontanero viene el viernes para la calefacción.", "Il tecnico viene venerdì per il riscaldamento.",
-)  # fmt: skip
 FILLERS = ("tea at noon", "coffee in the morning")
-
-
-def _candidates(store: MemoryStore, query: str) -> Candidates:
-    vector = FakeEmbedder().embed_query(query)
-    return store.find_candidates(SearchQuery(query=query), vector, model=FAKE_SPACE.model, count=100, excluded={})
 
 
 def _share(store: MemoryStore, query: str, content: str) -> float:
     """Return the share of the query's words in the content, in a search by words and by meaning."""
     (share,) = (
         row.words_share
-        for row in _candidates(store, query).rows
+        for row in candidates(store, query, FakeEmbedder().embed_query(query)).rows
         if (memory := store.fetch(UUID(row.id))) and memory.content == content
     )
     return share or 0.0
@@ -75,4 +66,5 @@ def test_a_query_of_stop_words_has_no_share_among_english_memories(
     store: MemoryStore, query: str, others: tuple[str, ...]
 ) -> None:
     store_contents(store, f"{query}: a quote", *FILLERS, *others, title="untold")
-    assert {row.words_share for row in _candidates(store, query).rows} == {None}
+    found = candidates(store, query, FakeEmbedder().embed_query(query))
+    assert {row.words_share for row in found.rows} == {None}
