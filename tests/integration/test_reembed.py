@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.memory_database import read_embedding_space
 from mnemosyne.adapters.database.reembedding import Reembedding
@@ -24,6 +23,7 @@ from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import SearchMode, SearchQuery
 from mnemosyne.errors import Conflict, EmbeddingModelChanged, Misconfigured, Unavailable
+from mnemosyne.ids import new_id
 from mnemosyne.service import ingest, search
 from mnemosyne.settings import Settings
 from tests.fakes import FakeEmbedder, request
@@ -49,22 +49,25 @@ SEARCHES_PER_SECOND = 20
 
 
 class MoveStep:
-    """A database with vectors of the old embedding space, a running system, and the command `mnemosyne reembed`."""
+    """A database with vectors of an embedding space, a running system, and the command `mnemosyne reembed`."""
 
-    def __init__(
-        self, gemini: GeminiServer, owner: Connection, urls: tuple[str, str], settings: dict[str, str]
-    ) -> None:
+    def __init__(self, gemini: GeminiServer, space: EmbeddingSpace, urls: tuple[str, str], **settings: str) -> None:
         self.gemini = gemini
-        self.owner = owner
-        self._owner_url, runtime_url = urls
-        self._environment = {"MNEMOSYNE_TOPIC": "projects/p/topics/t", "MNEMOSYNE_EMBEDDER": "gemini", **settings}
+        self._owner_url, self._runtime_url = urls
+        self.connect = connection_factory(self._owner_url)
+        self.owner = self.connect()
+        self._environment = {
+            "MNEMOSYNE_TOPIC": "projects/p/topics/t",
+            "MNEMOSYNE_EMBEDDER": "gemini",
+            "MNEMOSYNE_EMBEDDING_MODEL": space.model,
+            "MNEMOSYNE_EMBEDDING_DIMENSION": str(space.dimension),
+            **settings,
+        }
         self._opened: list[ConfiguredServices] = []
-        self.system = self.serve(runtime_url)
-        self.store(*(f"memory {word(n)} of many {word(n)}" for n in range(COUNT)))
-        self.store(LONG)
+        self.system = self.serve()
 
-    def serve(self, runtime_url: str, **changed: str) -> ConfiguredServices:
-        environment = {**self._environment, "MNEMOSYNE_DATABASE_URL": runtime_url, **changed}
+    def serve(self, **changed: str) -> ConfiguredServices:
+        environment = {**self._environment, "MNEMOSYNE_DATABASE_URL": self._runtime_url, **changed}
         self._opened.append(ConfiguredServices(Settings.from_environment(environment)))
         return self._opened[-1]
 
@@ -116,11 +119,26 @@ def word(n: int) -> str:
     return "m" * (COUNT - n) + "n" * n
 
 
+@pytest.fixture(scope="module")
+def server(cluster: postgres.EmbeddedPostgres) -> Iterator[Connection]:
+    """A connection that can create databases."""
+    with closing(connection_factory(cluster.url(postgres.OWNER, postgres.OWNER))()) as connection:
+        yield connection
+
+
+@pytest.fixture(scope="module")
+def filled() -> set[str]:
+    """The names of the databases that have memories."""
+    return set()
+
+
 @pytest.fixture
 def moving(
     request: pytest.FixtureRequest,
     cluster: postgres.EmbeddedPostgres,
-    new_database: Callable[..., str],
+    server: Connection,
+    migrated: Callable[[EmbeddingSpace], str],
+    filled: set[str],
     gemini: GeminiServer,
 ) -> Iterator[MoveStep]:
     """Memories in an embedding space:
@@ -128,15 +146,23 @@ def moving(
     OLD on the developer API or, if the test has a parameter, its space and service.
     """
     space_and_settings: tuple[EmbeddingSpace, dict[str, str]] = getattr(request, "param", (OLD, {}))
-    old, service = space_and_settings
-    name = new_database(empty=True)
-    owner = connection_factory(cluster.url(postgres.OWNER, name))()
-    migrations.migrate(owner, migrations.schema_files(), space=old)
-    urls = cluster.url(postgres.OWNER, name), cluster.url(postgres.RUNTIME_USER, name)
-    space = {"MNEMOSYNE_EMBEDDING_MODEL": old.model, "MNEMOSYNE_EMBEDDING_DIMENSION": str(old.dimension)}
-    made = MoveStep(gemini, owner, urls, {**space, **service})
+    space, service = space_and_settings
+    template = migrated(space)
+    if template not in filled:
+        step = MoveStep(gemini, space, _urls(cluster, template))
+        step.store(*(f"memory {word(n)} of many {word(n)}" for n in range(COUNT)), LONG)
+        step.close()
+        filled.add(template)
+    name = f"moving_{new_id().hex}"
+    server.run_file(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
+    made = MoveStep(gemini, space, _urls(cluster, name), **service)
     yield made
     made.close()
+    server.run_file(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def _urls(cluster: postgres.EmbeddedPostgres, name: str) -> tuple[str, str]:
+    return cluster.url(postgres.OWNER, name), cluster.url(postgres.RUNTIME_USER, name)
 
 
 @pytest.mark.parametrize(
@@ -201,16 +227,14 @@ def test_memories_move_while_they_are_searched_and_stored(moving: MoveStep, targ
 
 @pytest.mark.parametrize("does", ["search", "store", "switch"])
 def test_searches_stores_and_the_switch_lock_the_embedding_space_before_the_memories(
-    moving: MoveStep, cluster: postgres.EmbeddedPostgres, monkeypatch: pytest.MonkeyPatch, does: str
+    moving: MoveStep, monkeypatch: pytest.MonkeyPatch, does: str
 ) -> None:
     """If they locked the two in different orders, they could deadlock."""
     monkeypatch.setattr("mnemosyne.adapters.database.reembedding.STRAGGLERS", 0)  # the switch changes nothing
-    ((name,),) = moving.owner.run("SELECT current_database()")
-    connect = connection_factory(cluster.url(postgres.OWNER, name))
     is_waiting = (
         "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = CAST('embedding_space' AS regclass))"
     )
-    with closing(connect()) as watching, closing(connect()) as switching, ThreadPoolExecutor(1) as thread:
+    with closing(moving.connect()) as watching, closing(moving.connect()) as switching, ThreadPoolExecutor(1) as thread:
         move = Reembedding(switching, FakeEmbedder(), replace(OLD, dimension=192))
         move.begin()
         moving.owner.script(
@@ -298,30 +322,23 @@ def test_a_move_to_the_present_space_is_refused(moving: MoveStep) -> None:
 
 
 def test_a_function_with_the_old_settings_starts_after_the_move_and_one_with_others_does_not(
-    moving: MoveStep, cluster: postgres.EmbeddedPostgres
+    moving: MoveStep,
 ) -> None:
     assert moving.reembed("--model", "gemini-embedding-2", "--dimension", "192").exit_code == 0
-    ((name,),) = moving.owner.run("SELECT current_database()")
-    url = cluster.url(postgres.RUNTIME_USER, name)
-    assert moving.serve(url).embedder.model == "gemini-embedding-2"
+    assert moving.serve().embedder.model == "gemini-embedding-2"
     with pytest.raises(Misconfigured, match="the settings say gemini-embedding-001 at dimension 256"):
-        assert moving.serve(url, MNEMOSYNE_EMBEDDING_DIMENSION="256").embedder
+        assert moving.serve(MNEMOSYNE_EMBEDDING_DIMENSION="256").embedder
 
 
-def test_building_an_index_waits_for_open_transactions_beyond_the_connections_limits(
-    cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str]
-) -> None:
-    name = new_database(empty=True)
-    owner = connection_factory(cluster.url(postgres.OWNER, name))()
-    migrations.migrate(owner, migrations.schema_files(), space=OLD)
-    limited = connection_factory(cluster.url(postgres.OWNER, name), socket_timeout=None)()
+def test_building_an_index_waits_for_open_transactions_beyond_the_connections_limits(moving: MoveStep) -> None:
+    owner, limited = moving.owner, moving.connect()
     limited.script("SET statement_timeout = '500ms'; SET lock_timeout = '500ms'")
     move = Reembedding(limited, FakeEmbedder(), replace(OLD, dimension=192))
     move.begin()
     owner.script("BEGIN; LOCK TABLE memories IN ROW EXCLUSIVE MODE")  # like a transaction that the owner left open
     # Watch with a separate connection, because `owner` has an open transaction. A transaction reads pg_stat_activity
     # only once, and does not see later activity.
-    watching = connection_factory(cluster.url(postgres.OWNER, name))()
+    watching = moving.connect()
     waiting = (
         "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE query LIKE '%CREATE INDEX CONCURRENTLY%'"
         " AND state = 'active' AND pid <> pg_backend_pid() AND clock_timestamp() - query_start > '1 second')"
@@ -337,5 +354,5 @@ def test_building_an_index_waits_for_open_transactions_beyond_the_connections_li
     valid = "SELECT indisvalid FROM pg_index WHERE indexrelid = CAST('memories_embedding_next' AS regclass)"
     assert owner.run(valid) == [[True]]
     assert limited.run("SHOW statement_timeout") == [["30s"]]
-    for connection in (limited, watching, owner):
+    for connection in (limited, watching):
         connection.close()
