@@ -4,7 +4,6 @@ import base64
 import hashlib
 import html
 import secrets
-import time
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
@@ -89,8 +88,3 @@ class OpenIdProvider(Issuer):
         return has_one and any(
             sent[method] for method in self.auth_methods or ["client_secret_basic"] if method in sent
         )
-
-    def later(self, seconds: int) -> dict[str, int]:
-        """Return the claims with times (such as `iat`) of a token that is issued this number of seconds from now."""
-        now = int(time.time()) + seconds
-        return {"iat": now, "nbf": now, "exp": now + 60}

@@ -12,10 +12,7 @@ import pytest
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.identity.log_in_code import LOCAL_PERSON
-from mnemosyne.domain.oauth import Client, PeopleRule, Person
-from mnemosyne.domain.principal import Scope
-from mnemosyne.http.auth.pages import consent
-from mnemosyne.oauth.flow import ConsentPage
+from mnemosyne.domain.oauth import PeopleRule
 from tests.oauth_server import (
     ISSUER,
     REDIRECT,
@@ -61,15 +58,10 @@ def test_an_error_before_the_log_in_is_a_page_with_a_link_to_the_client_and_not_
 @pytest.mark.parametrize(
     "uri",
     [
-        "ms-settings:privacy",
-        "ms-word:ofe|u|https://evil.example/x.docx",
         "x-apple.systempreferences:com.apple.preference",
         "com.apple.tv://x",
         "microsoft.windows.camera:",
         "javascript:alert(1)",
-        "search-ms:query=x",
-        "tel:+1",
-        "ssh://host",
         "myapp://callback",
         "https://evil.example;script-src",
         "https://evil.example,*/x",
@@ -85,15 +77,6 @@ def test_an_invalid_redirect_uri_cannot_be_registered(server: AuthServer, uri: s
 
 
 # -- the session
-
-
-def test_a_log_in_gives_the_browser_a_new_session_cookie(server: AuthServer) -> None:
-    visit = Visit(server)
-    visit.open(authorization_path(server.register()))
-    (before,) = visit.browser.cookies.jar
-    visit.log_in()
-    (after,) = visit.browser.cookies.jar
-    assert (before.name, before.value != after.value) == (after.name, True)
 
 
 def test_a_planted_session_cookie_cannot_be_used_for_consent(server: AuthServer) -> None:
@@ -200,11 +183,10 @@ def test_an_id_that_the_server_did_not_issue_causes_no_internal_error(
 # -- the consent page
 
 
-@pytest.mark.parametrize("clicks", [2, 5])
 @pytest.mark.parametrize("first", ["allow", "deny"])
-def test_a_second_click_on_allow_redirects_like_the_first(server: AuthServer, first: str, clicks: int) -> None:
+def test_a_second_click_on_allow_redirects_like_the_first(server: AuthServer, first: str) -> None:
     visit = logged_in(server)
-    answers = [visit.answer(first)] + [visit.answer(answer) for answer in ("allow", "deny") for _ in range(clicks)]
+    answers = [visit.answer(first)] + [visit.answer(answer) for answer in ("allow", "deny") for _ in range(2)]
     assert len({answer.headers["Location"] for answer in answers}) == 1
     assert ("code" in redirect_parameters(answers[-1])) == (first == "allow")
     assert visit.look().headers["Location"] == answers[0].headers["Location"], "the consent page is loaded again"
@@ -274,12 +256,3 @@ def test_no_database_connection_is_held_during_a_call_of_the_identity_provider(
         provider.may_answer.set()
         assert running.result(30) is False
     assert (provider.asked, owner.run_file("SELECT status FROM oauth_requests")) == (1, [["logged_in"]])
-
-
-def test_the_consent_page_names_all_that_the_scope_operate_allows() -> None:
-    scopes = frozenset({Scope.OPERATE})
-    person = Person(subject="ada", name="Ada", namespace="ada", scopes=scopes)
-    client = Client(id="notes", name="Notes", redirect_uris=(WEB,))
-    question = ConsentPage(client, person, scopes, WEB, f"{ISSUER}/mcp", agreed=False)
-    page = bytes(consent(ISSUER, "request", question).body).decode()
-    assert "retry and delete messages that could not be stored, forget memories, read the audit trail" in page

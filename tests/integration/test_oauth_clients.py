@@ -79,15 +79,6 @@ def test_while_a_document_cannot_be_read_its_client_may_use_every_redirect_uri(
     assert [answer.status_code for answer in answers] == [303, 303]
 
 
-@pytest.mark.parametrize("field", ["client_name", "grant_types", "response_types", "token_endpoint_auth_method"])
-def test_a_null_field_of_a_registration_is_treated_as_absent(server: AuthServer, field: str) -> None:
-    """Libraries that map classes to JSON write null for a field without a value."""
-    registration = {"client_name": "A test", "redirect_uris": ["http://127.0.0.1:3333/callback"]}
-    answer = server.browser().post("/register", json=registration | {field: None})
-    assert (answer.status_code, answer.json().get("error")) == (201, None)
-    _stays_in(server, answer.json()["client_id"], "http://127.0.0.1:3333/callback", "read write")
-
-
 @pytest.mark.parametrize("port", ["", ":443"])
 def test_the_case_and_the_default_port_of_the_host_are_ignored(server: AuthServer, port: str) -> None:
     """Upper and lower case are equal in host names (RFC 9110, section 4.2.3). Programs send a name as it was typed."""

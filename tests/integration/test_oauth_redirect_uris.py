@@ -65,9 +65,8 @@ def test_an_unsupported_redirect_uri_is_refused_at_authorize_with_the_supported_
     assert f'href="{uri}' not in page.text
 
 
-@pytest.mark.parametrize("number", [11, 200])
-def test_a_document_may_have_many_redirect_uris(server: AuthServer, number: int) -> None:
-    uris = [f"https://client{number}.example/callback" for number in range(number)]
+def test_a_document_may_have_many_redirect_uris(server: AuthServer) -> None:
+    uris = [f"https://client{number}.example/callback" for number in range(200)]
     _document(server, uris)
     code = Visit(server).to_the_end(DOCUMENT, redirect_uri=uris[-1])["code"]
     assert exchange(server.browser(), DOCUMENT, code, redirect_uri=uris[-1]).status_code == 200

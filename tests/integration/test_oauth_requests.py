@@ -29,10 +29,15 @@ FORM = "application/x-www-form-urlencoded"
 
 
 @pytest.mark.parametrize("name", ["access_token", "refresh_token"])
-def test_a_token_can_be_revoked_without_a_client_id(server: AuthServer, stands: Any, name: str) -> None:
-    """LibreChat revokes a token with a request that contains only the token."""
+@pytest.mark.parametrize("hint", [{}, {"token_type_hint": "urn:example:token"}], ids=["no hint", "unknown hint"])
+@pytest.mark.parametrize("named", [True, False])
+def test_a_revoked_token_ends_its_grant(
+    server: AuthServer, stands: Any, name: str, hint: dict[str, str], named: bool
+) -> None:
+    """LibreChat sends only the token. RFC 7009, section 2.2, says that the server may ignore the hint."""
     client, tokens = tokens_of(server)
-    answer = server.browser().post("/revoke", data={"token": tokens[name]})
+    form = {"token": tokens[name], **hint, **({"client_id": client} if named else {})}
+    answer = server.browser().post("/revoke", data=form)
     assert (answer.status_code, answer.headers.get("WWW-Authenticate")) == (200, None)
     assert not stands(tokens)
     assert refresh(server.browser(), client, tokens["refresh_token"]).json()["error"] == "invalid_grant"
@@ -82,14 +87,6 @@ def test_a_request_without_a_well_formed_verifier_does_not_use_up_the_code(
     answer = exchange(browser, client, code, redirect_uri=redirect_uri)
     assert answer.status_code == 200
     assert stands(answer.json())
-
-
-@pytest.mark.parametrize("uri", ["http://127.0.0.1:4444/callback", "https://evil.example/callback", "x"])
-def test_a_code_is_refused_with_another_redirect_uri(server: AuthServer, uri: str) -> None:
-    client = server.register()
-    code = Visit(server).to_the_end(client)["code"]
-    answer = exchange(server.browser(), client, code, redirect_uri=uri)
-    assert (answer.status_code, answer.json()["error"]) == (400, "invalid_grant")
 
 
 def _token_request(server: AuthServer, **changed: str) -> tuple[str, dict[str, str]]:

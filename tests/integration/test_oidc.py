@@ -71,10 +71,6 @@ def test_a_token_for_any_configured_audience_is_accepted_with_or_without_a_trail
         verifier.verify(issuer.token(aud=f"{AUDIENCE}/more"))
 
 
-def test_a_valid_token_identifies_the_caller(issuer: Issuer, verifier: OidcVerifier) -> None:
-    assert verifier.verify(issuer.token(namespace="team"))["namespace"] == "team"
-
-
 @pytest.mark.parametrize(
     "make_token",
     [
