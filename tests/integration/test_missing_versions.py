@@ -61,24 +61,24 @@ def test_an_older_version_is_not_stored_if_the_current_one_expires_while_it_is_e
     assert (outcome.state, records.stored()) == (IngestState.DELETED, set())
 
 
-@pytest.mark.parametrize("second", [10, 20, 30])
 def test_a_version_after_a_restore_counts_as_newer_only_than_the_version_that_has_expired(
-    archive: Archives, empty: Callable[[], None], second: int
+    archive: Archives, empty: Callable[[], None]
 ) -> None:
-    expires_at = _soon()
-    _ingest(archive.store, version("1", "shelf 8", 20, expires_at=expires_at))
+    expires_at, keys = _soon(), ("older", "equal", "newer")
+    _ingest(archive.store, *(version(key, f"shelf 8, {key}", 20, expires_at=expires_at) for key in keys))
     exported = archive.export()
     _wait_for(expires_at)
-    sent = version("1", "shelf 7", second)
+    sent = [version(key, f"shelf 7, {key}", second) for key, second in zip(keys, (10, 20, 30), strict=True)]
     outcomes = []
     for restored in (False, True):
         if restored:
             empty()
             archive.bring_back(exported)
-        _ingest(archive.store, sent)
-        outcomes.append((status_of(archive.store, sent.request_id).state, _titles(archive.store)))
+        _ingest(archive.store, *sent)
+        states = [status_of(archive.store, request.request_id).state for request in sent]
+        outcomes.append((states, _titles(archive.store)))
     assert outcomes[0] == outcomes[1]
-    assert outcomes[0][1] == ({"shelf 7"} if second > 20 else set())
+    assert outcomes[0][1] == {"shelf 7, newer"}
 
 
 def test_a_restore_of_lines_in_another_order_keeps_the_current_version(

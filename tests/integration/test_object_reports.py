@@ -22,11 +22,18 @@ from tests.memories import make_dead_letter
 
 RECORD = {"content": "tea", "timestamp": NOW.isoformat(), "source": "crm", "key": "1"}
 EARLIER = FailedRequest(request_id=version_id("crm", "1", content_hash("tea"), NOW), error="no room")
+TAKEN = str(EARLIER.request_id)
+TWICE = f"request_id must be unique, got {TAKEN}: an earlier request has it"
+
+
+def _record(content: str) -> dict[str, Any]:
+    """Return a record with a request id that another one may have."""
+    return {"content": content, "timestamp": NOW.isoformat(), "request_id": TAKEN}
 
 
 @pytest.fixture
-def system(cluster: postgres.EmbeddedPostgres, new_database: Callable[[], str], tmp_path: Path) -> Iterator[System]:
-    with opened_system(cluster, new_database(), tmp_path) as system:
+def system(cluster: postgres.EmbeddedPostgres, database: str, tmp_path: Path) -> Iterator[System]:
+    with opened_system(cluster, database, tmp_path) as system:
         yield system
 
 
@@ -99,10 +106,8 @@ def interruptions(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
 def test_a_record_with_the_request_id_of_an_earlier_record_is_reported_as_failed(
     system: System, reported: Callable[..., dict[str, Any]], interruptions: int
 ) -> None:
-    request_id = str(EARLIER.request_id)
-    first, second = ({"content": text, "timestamp": RECORD["timestamp"], "request_id": request_id} for text in "ab")
-    line = reported(system.deliver, first, second, interruptions=interruptions)
-    error = f"request_id must be unique, got {request_id}: rows.jsonl:1 has it"
+    line = reported(system.deliver, _record("a"), _record("b"), interruptions=interruptions)
+    error = f"request_id must be unique, got {TAKEN}: rows.jsonl:1 has it"
     assert (line["line"], line["state"], line["error"]) == (2, "failed", error)
 
 
@@ -110,22 +115,18 @@ def test_a_record_with_the_request_id_of_an_earlier_record_is_reported_as_failed
 def test_a_record_with_the_request_id_of_an_earlier_import_is_reported_as_failed(
     system: System, reported: Callable[..., dict[str, Any]], deletes: bool
 ) -> None:
-    first = {"content": "a", "timestamp": RECORD["timestamp"], "request_id": str(EARLIER.request_id)}
-    second = {**RECORD, "request_id": first["request_id"], **({"op": "delete"} if deletes else {"content": "b"})}
-    assert reported(system.deliver, first)["state"] == "stored"
-    assert reported(system.deliver, first)["state"] == "duplicate"
+    second = {**RECORD, "request_id": TAKEN, **({"op": "delete"} if deletes else {"content": "b"})}
+    assert [reported(system.deliver, _record("a"))["state"] for _ in range(2)] == ["stored", "duplicate"]
     line = reported(system.deliver, second, second)
-    error = f"request_id must be unique, got {first['request_id']}: an earlier request has it"
-    assert (line["line"], line["state"], line["error"]) == (2, "failed", error)
+    assert (line["line"], line["state"], line["error"]) == (2, "failed", TWICE)
     assert list(system.memories.dead_letters(10)) == []
 
 
 def test_an_invalid_record_with_the_request_id_of_an_earlier_import_is_reported_as_failed(
     system: System, reported: Callable[..., dict[str, Any]]
 ) -> None:
-    first = {"content": "a", "timestamp": RECORD["timestamp"], "request_id": str(EARLIER.request_id)}
-    assert reported(system.deliver, first)["state"] == "stored"
-    line = reported(system.deliver, {**RECORD, "key": "2"}, {**first, "content": " "})
+    assert reported(system.deliver, _record("a"))["state"] == "stored"
+    line = reported(system.deliver, {**RECORD, "key": "2"}, _record(" "))
     error = "content must contain at least one character that is not white space"
     assert (line["line"], line["state"], line["error"], line["memory_id"]) == (2, "failed", error, None)
     assert system.memories.statuses([EARLIER.request_id])[EARLIER.request_id].state == "stored"
@@ -134,13 +135,11 @@ def test_an_invalid_record_with_the_request_id_of_an_earlier_import_is_reported_
 def test_a_record_that_the_next_delivery_refuses_is_reported_as_failed(
     system: System, reported: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = {"content": "a", "timestamp": RECORD["timestamp"], "request_id": str(EARLIER.request_id)}
-    assert reported(system.deliver, first)["state"] == "stored"
+    assert reported(system.deliver, _record("a"))["state"] == "stored"
     monkeypatch.setattr("mnemosyne.service.object_import.BATCH_BYTES", 800)
     long = {**RECORD, "key": "2", "content": "tea " * 100}
-    line = reported(system.deliver, long, {**first, "content": "b"}, interruptions=1)
-    error = f"request_id must be unique, got {first['request_id']}: an earlier request has it"
-    assert (line["line"], line["state"], line["error"]) == (2, "failed", error)
+    line = reported(system.deliver, long, _record("b"), interruptions=1)
+    assert (line["line"], line["state"], line["error"]) == (2, "failed", TWICE)
 
 
 def test_a_delivery_reads_a_limited_number_of_published_records_again(
@@ -155,10 +154,8 @@ def test_a_delivery_reads_a_limited_number_of_published_records_again(
         return bool(item.fields)
 
     monkeypatch.setattr("mnemosyne.service.object_import.may_repeat", may_repeat)
-    request_id = str(EARLIER.request_id)
-    first, second = ({"content": text, "timestamp": RECORD["timestamp"], "request_id": request_id} for text in "ab")
-    line = reported(system.deliver, RECORD, first, second, interruptions=2)
-    error = f"request_id must be unique, got {request_id}: rows.jsonl:2 has it"
+    line = reported(system.deliver, RECORD, _record("a"), _record("b"), interruptions=2)
+    error = f"request_id must be unique, got {TAKEN}: rows.jsonl:2 has it"
     assert (line["line"], line["state"], line["error"]) == (3, "failed", error)
     assert checked == [1, 2]
 

@@ -28,7 +28,7 @@ INSERT INTO ingest_requests (namespace, request_id, state, error, updated_at)
 VALUES ('ns', :request_id, 'failed', 'no good', clock_timestamp() - CAST(:age AS interval))
 ON CONFLICT (namespace, request_id) DO UPDATE SET updated_at = EXCLUDED.updated_at
 """
-SHIFTS = [timedelta(hours=-1), timedelta(0), timedelta(hours=1)]
+SHIFTS = [timedelta(hours=-1), timedelta(hours=1)]
 Connect = Callable[[], Connection]
 
 
@@ -68,7 +68,7 @@ class Reader:
             between_pages()
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_each_outcome_is_shown_once_in_whatever_order_transactions_commit(
     store: MemoryStore, connect: Connect, seed: int
 ) -> None:
@@ -95,11 +95,10 @@ def test_each_outcome_is_shown_once_in_whatever_order_transactions_commit(
     assert sorted(listed_ids) == sorted(request_ids)
 
 
-@pytest.mark.parametrize("age", ["20 seconds", "5 minutes", "3 hours"])
-def test_an_outcome_written_long_before_its_commit_is_shown(store: MemoryStore, connect: Connect, age: str) -> None:
+def test_an_outcome_written_long_before_its_commit_is_shown(store: MemoryStore, connect: Connect) -> None:
     reader, slow = Reader(store, since=60), connect()
     with slow.transaction():
-        late = _fail(slow, new_id(), age=age)
+        late = _fail(slow, new_id(), age="3 hours")
         assert reader.read() == []
     assert reader.read() == [late]
 
@@ -241,7 +240,7 @@ def test_a_pass_over_a_large_namespace_reads_only_the_new_outcomes(connect: Conn
     session = connect()
     session.run(
         "INSERT INTO ingest_requests (namespace, request_id, state, updated_at)"
-        " SELECT 'ns', gen_random_uuid(), 'stored', now() - interval '1 day' FROM generate_series(1, 20000)"
+        " SELECT 'ns', gen_random_uuid(), 'stored', now() - interval '1 day' FROM generate_series(1, 5000)"
     )
     session.script("VACUUM ANALYZE ingest_requests")
     (before,) = session.run(ingest_sql.OUTCOMES_BEGIN, since=60)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from types import SimpleNamespace
 
+import mcp_types
 import pytest
 from click.testing import CliRunner
 
@@ -30,6 +31,11 @@ CREATE TRIGGER fail_five BEFORE DELETE ON dead_letters FOR EACH ROW EXECUTE FUNC
 """
 
 
+def _code(result: mcp_types.CallToolResult) -> dict[str, object]:
+    assert result.meta
+    return dict(result.meta[ERROR_META])
+
+
 @pytest.fixture
 def letters(services: FakeServices, owner: Connection, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """Five dead letters, which are deleted two at a time. The database refuses to delete the last one."""
@@ -50,8 +56,7 @@ def test_a_drop_that_fails_later_reports_the_number_of_deleted_dead_letters(
     result = call_tool(services, "drop_dead_letters", **choice)
     assert "only 4 of 5 dead letters were deleted (the database's disk is full)" in text_of(result)
     assert "nothing was changed" not in text_of(result)
-    assert result.meta
-    assert result.meta[ERROR_META] == {"code": "uncertain", "retryable": False}
+    assert _code(result) == {"code": "uncertain", "retryable": False}
     assert list(services.memories.dead_letter_ids(ALL_DEAD_LETTERS)) == ["5"]
 
 
@@ -132,8 +137,7 @@ def test_a_forgetting_that_fails_later_names_the_call_that_continues_it(
     (begun,) = services.memories.forgettings(10)
     assert f"call again with forgetting_id {begun.id}" in text_of(result)
     assert "nothing was changed" not in text_of(result)
-    assert result.meta
-    assert result.meta[ERROR_META] == {"code": "uncertain", "retryable": False}
+    assert _code(result) == {"code": "uncertain", "retryable": False}
     assert len(titles(services)) == 1
 
 
@@ -164,8 +168,7 @@ def test_a_deletion_of_a_record_that_fails_later_reports_the_number_of_deleted_m
     result = call_tool(services, "delete_memory", source="crm", key="1")
     assert len(titles(services)) == 5 - deleted
     assert ("nothing was changed" in text_of(result)) == (deleted == 0)
-    assert result.meta
-    assert result.meta[ERROR_META]["code"] == ("uncertain" if deleted else "operator_needed")
+    assert _code(result)["code"] == ("uncertain" if deleted else "operator_needed")
     if deleted:
         assert "4 memories were deleted before this error (the database's disk is full)" in text_of(result)
 

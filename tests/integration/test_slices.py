@@ -1,7 +1,6 @@
 """A message is stored in slices, that is, in small transactions. If one fails, the results of the earlier ones stay."""
 
 from collections.abc import Callable, Sequence
-from itertools import permutations
 
 import pytest
 
@@ -74,7 +73,7 @@ class _Interrupted(FakeEmbedder):
         return super().embed_documents(texts)
 
 
-@pytest.mark.parametrize("texts", [0, 12, 40, 60])
+@pytest.mark.parametrize("texts", [12, 40])
 def test_texts_of_committed_slices_are_not_embedded_again(store: MemoryStore, texts: int) -> None:
     message, interrupted, embedder = _message(*[6] * 12), _Interrupted(texts), FakeEmbedder()
     with pytest.raises(Unavailable):
@@ -95,7 +94,7 @@ def test_a_slice_that_times_out_is_stored_in_smaller_slices(
     assert len(embedder.embedded) == count
 
 
-@pytest.mark.parametrize("slow", [0, 2, 4])
+@pytest.mark.parametrize("slow", [0, 4])
 def test_a_single_memory_that_times_out_is_redelivered_and_the_others_are_stored(
     store: MemoryStore, owner: Connection, fails: Callable[..., None], slow: int
 ) -> None:
@@ -111,8 +110,7 @@ def test_a_single_memory_that_times_out_is_redelivered_and_the_others_are_stored
     assert _deliver(store, message, embedder) == [IngestState.STORED] * 5
 
 
-@pytest.mark.parametrize("bad", [0, 2, 4])
-@pytest.mark.parametrize("state", ["22001", "22P05", "54000"])
+@pytest.mark.parametrize(("state", "bad"), [("22001", 0), ("22P05", 2), ("54000", 4)])
 def test_a_memory_that_the_database_refuses_fails_and_the_others_are_stored(
     store: MemoryStore, fails: Callable[..., None], state: str, bad: int
 ) -> None:
@@ -123,7 +121,7 @@ def test_a_memory_that_the_database_refuses_fails_and_the_others_are_stored(
     assert len(embedder.embedded) == len(set(embedder.embedded))
 
 
-@pytest.mark.parametrize("count", [1, 3, 20])
+@pytest.mark.parametrize("count", [1, 20])
 @pytest.mark.parametrize(("state", "error"), [("57014", Unavailable), ("22001", Broken)])
 def test_an_error_that_occurs_for_every_memory_marks_no_memory_as_failed(
     store: MemoryStore,
@@ -158,7 +156,7 @@ def _version(second: int) -> IngestRequest:
     return version("k", _text(second, 18), second, published=second)
 
 
-@pytest.mark.parametrize("seconds", [*permutations(range(3))])
+@pytest.mark.parametrize("seconds", [(0, 1, 2), (1, 2, 0), (2, 1, 0)])
 def test_the_latest_version_is_current_however_versions_are_divided_into_slices(
     store: MemoryStore, owner: Connection, seconds: tuple[int, ...]
 ) -> None:

@@ -7,17 +7,16 @@ import pytest
 
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.memories import MemoryStore
-from mnemosyne.domain.chronicle import TAG_COUNT
-from mnemosyne.errors import InvalidRequest, StatementTimeout
+from mnemosyne.errors import StatementTimeout
 from mnemosyne.mcp.tools.update import TAGGED_AT_ONCE
 from tests.memories import list_memories, store_content, store_contents
 from tests.waiting import wait_until
 
-MANY = 25
+MANY = 15
 CONTENTS = [f"memory {number}" for number in range(MANY)]
 
 
-@pytest.mark.parametrize("largest", [1, 7, 20, 1_000])
+@pytest.mark.parametrize("largest", [1, 7, 1_000])
 def test_a_call_renames_a_tag_in_as_many_memories_as_its_time_allows(
     store: MemoryStore, fails: Callable[..., None], largest: int
 ) -> None:
@@ -42,14 +41,6 @@ def test_tags_of_many_memories_are_added_by_several_statements(store: MemoryStor
     ids = store_contents(store, *CONTENTS)
     fails("count(*) > 10", change="UPDATE")
     assert store.change_tags(ids, added=["new"], removed=[]).changed == MANY
-
-
-def test_no_memory_is_changed_if_one_of_them_cannot_be(store: MemoryStore) -> None:
-    ids = store_contents(store, *CONTENTS)
-    ids.append(store_content(store, "full", tags=tuple(f"tag {number}" for number in range(TAG_COUNT))))
-    with pytest.raises(InvalidRequest):
-        store.change_tags(ids, added=["new"], removed=[])
-    assert not any("new" in memory.tags for memory in list_memories(store))
 
 
 @pytest.mark.parametrize(

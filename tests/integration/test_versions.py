@@ -65,19 +65,6 @@ def _messages(*, shared: bool) -> st.SearchStrategy[list[list[IngestRequest | De
     )
 
 
-@SMALL
-@given(messages=_messages(shared=False))
-def test_in_any_order_of_arrival_the_latest_version_is_current_and_the_others_are_superseded_or_deleted(
-    pool: Pool, messages: list[list[IngestRequest | Deletion]]
-) -> None:
-    records = records_in(pool)
-    for message in messages:
-        records.deliver(*message)
-    live = _live(item for message in messages for item in message)
-    assert records.visible() == {versions[-1].content for versions in live.values()}
-    assert records.stored() == {version.content for versions in live.values() for version in versions}
-
-
 @pytest.mark.parametrize("order", list(permutations(range(3))), ids=str)
 def test_a_content_whose_latest_version_is_deleted_is_superseded_by_the_current_version(
     pool: Pool, order: tuple[int, ...]
@@ -97,12 +84,16 @@ def test_a_content_whose_latest_version_is_deleted_is_superseded_by_the_current_
 
 
 @SMALL
-@given(messages=_messages(shared=True))
-def test_a_content_shared_by_records_is_visible_while_it_is_the_current_version_of_one_of_them(
-    pool: Pool, messages: list[list[IngestRequest | Deletion]]
+@given(sent=st.booleans().flatmap(lambda shared: st.tuples(st.just(shared), _messages(shared=shared))))
+def test_in_any_order_of_arrival_the_latest_version_is_current_and_the_others_are_superseded_or_deleted(
+    pool: Pool, sent: tuple[bool, list[list[IngestRequest | Deletion]]]
 ) -> None:
+    """A content that several records share is visible while it is the current version of one of them."""
+    is_shared, messages = sent
     records = records_in(pool)
     for message in messages:
         records.deliver(*message)
     live = _live(item for message in messages for item in message)
     assert records.visible() == {versions[-1].content for versions in live.values()}
+    if not is_shared:
+        assert records.stored() == {version.content for versions in live.values() for version in versions}

@@ -21,7 +21,6 @@ import pytest
 
 from mnemosyne.adapters.cloud_storage import CloudStorage
 from mnemosyne.adapters.database.connections import connection_factory
-from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.object_imports import ObjectImports
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.queues.local import LocalQueue
@@ -39,7 +38,7 @@ from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools import by_name
 from mnemosyne.service.deliveries import store
 from mnemosyne.service.object_import import import_object
-from tests.fakes import FakeEmbedder, memories_in
+from tests.fakes import FakeServices, memories_in
 from tests.fakes_wire.cloud_storage import emulated_storage
 from tests.pushes import function_client, push
 from tests.varied_records import Records, Sample
@@ -49,32 +48,23 @@ NAMESPACE = LOCAL.namespace
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-class System:
+class System(FakeServices):
     """Services with a separate database and queue. `deliver` pushes the queued messages to the function `ingest`."""
 
-    reranker = None
-    outcome_topic = None
+    queue: LocalQueue  # type: ignore[assignment]
 
     def __init__(self, pool: Pool, directory: Path) -> None:
-        self.memories = memories_in(pool, NAMESPACE)
+        super().__init__(memories_in(pool, NAMESPACE))
         self.imports = ObjectImports(pool.connection, NAMESPACE)
         self.objects = CloudStorage()
-        self.embedder = FakeEmbedder()
         self.queue = LocalQueue(directory / "queue.db")
         self.settings = SimpleNamespace(topic="topic", database_url="database")
         self.refused: dict[UUID, str] = {}
         self._client = function_client(store, self)
 
-    def memories_of(self, namespace: str) -> MemoryStore:
-        assert namespace == NAMESPACE
-        return self.memories
-
     def imports_of(self, namespace: str) -> ObjectImports:
         assert namespace == NAMESPACE
         return self.imports
-
-    def known_quota(self, namespace: str) -> None:
-        return None
 
     def clock(self) -> datetime:
         return datetime.now(UTC)
