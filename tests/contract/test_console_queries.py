@@ -12,10 +12,9 @@ from mnemosyne.adapters.database import console_queries, console_queries_sql
 from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.domain.console_queries import HISTORY_LIMIT, BucketLength
 from mnemosyne.domain.dead_letter import DeadLetter
-from mnemosyne.domain.memory import Cursor, FailedRequest, IngestState, KeysetCursor
+from mnemosyne.domain.memory import KeysetCursor
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.search import Filters
-from mnemosyne.ids import new_id
 from tests.fakes import NOW, request, store_of
 from tests.memories import rate, store
 from tests.shared_database import SharedDatabase
@@ -132,22 +131,14 @@ def test_sessions_are_counted_with_the_latest_first(memories: MemoryStore) -> No
     assert (facets.memories, facets.complete) == (4, True)
 
 
+@pytest.mark.parametrize(("limit", "tags"), [(2, ["new"]), (3, ["new", "old"])])
 def test_only_the_newest_memories_are_counted_if_there_are_too_many(
-    memories: MemoryStore, monkeypatch: pytest.MonkeyPatch
+    memories: MemoryStore, monkeypatch: pytest.MonkeyPatch, limit: int, tags: list[str]
 ) -> None:
-    monkeypatch.setattr(console_queries, "FACETED_MEMORIES", 2)
+    monkeypatch.setattr(console_queries, "FACETED_MEMORIES", limit)
     _store(memories, ("a", _at(1), ["old"]), ("b", _at(2), ["new"]), ("c", _at(3), ["new"]))
     facets = memories.facets(ALL, 10)
-    assert ([tag.name for tag in facets.tags], facets.memories, facets.complete) == (["new"], 2, False)
-
-
-def test_facets_of_as_many_memories_as_may_be_counted_are_complete(
-    memories: MemoryStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(console_queries, "FACETED_MEMORIES", 2)
-    _store(memories, ("a", _at(1), ["old"]), ("b", _at(2), ["new"]))
-    facets = memories.facets(ALL, 10)
-    assert (len(facets.tags), facets.memories, facets.complete) == (2, 2, True)
+    assert ([tag.name for tag in facets.tags], facets.memories, facets.complete) == (tags, limit, limit == 3)
 
 
 def test_a_history_has_earlier_and_later_versions_nearest_first(memories: MemoryStore) -> None:
@@ -168,28 +159,6 @@ def test_a_history_has_the_ratings_as_they_were_given(memories: MemoryStore) -> 
     history = memories.history(memory_id)
     assert history is not None
     assert [(rating.rating, rating.reason) for rating in history.ratings] == [(-1, "outdated")]
-
-
-def test_a_memory_of_another_namespace_has_no_history(memories: MemoryStore) -> None:
-    (memory_id,) = _store(memories, ("a", _at(1), []))
-    assert store_of(memories, "other").history(memory_id) is None
-    assert memories.history(new_id()) is None
-
-
-def test_requests_are_listed_latest_first_and_by_state(memories: MemoryStore) -> None:
-    failed = [FailedRequest(request_id=new_id(), error=f"cause {n}") for n in range(3)]
-    for failed_request in failed:
-        memories.record_failures([failed_request])
-    _store(memories, ("a", _at(1), []))
-    assert len(memories.ingest_requests(None, 10)) == 4
-    listed = memories.ingest_requests(IngestState.FAILED, 10)
-    assert {listed_request.request_id for listed_request in listed} == {
-        failed_request.request_id for failed_request in failed
-    }
-    assert listed[0].updated_at is not None
-    after = Cursor(timestamp=listed[0].updated_at, id=listed[0].request_id)
-    assert list(memories.ingest_requests(IngestState.FAILED, 10, after=after)) == list(listed[1:])
-    assert store_of(memories, "other").ingest_requests(None, 10) == []
 
 
 def test_dead_letters_are_listed_without_their_data_and_read_singly_with_it(memories: MemoryStore) -> None:

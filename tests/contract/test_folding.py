@@ -78,7 +78,7 @@ def test_a_page_of_sentences_that_each_occur_in_many_sessions_needs_few_look_ups
     # The more other words a sentence has, the less similar it is to the query.
     others = [chr(ord("a") + n) * 5 for n in range(10)]
     sentences = [f"Ada sends the report {' '.join(others[:n])}" for n in range(10)]
-    for session in range(110):
+    for session in range(60):
         store_contents(memories, *sentences, session=f"day {session}")
     numbers: list[int] = []
     look_up = memories.find_candidates
