@@ -21,7 +21,6 @@ from mnemosyne.app.operations.access import (
     CreateKey,
     ListGrants,
     ListKeys,
-    ListQuotas,
     LockOut,
     RevokeGrants,
     RevokeKey,
@@ -127,46 +126,23 @@ def test_migrate_publishes_the_events_of_change_feeds(cluster: postgres.Embedded
     assert (answer.status_code, answer.json()) == (200, {"announced": 0})  # There is no topic.
 
 
-def test_migrate_grants_the_named_users_the_rights_of_the_functions(
-    migrating: Any, cluster: postgres.EmbeddedPostgres, user: str
-) -> None:
-    client, name = migrating(empty=False, MNEMOSYNE_RUNTIME_USERS=user)
-    assert client.post("/").status_code == 200
-    connection = connection_factory(cluster.url(user, name))()
-    assert connection.run("SELECT count(*) FROM memories") == [[0]]
-    connection.close()
-    owner = connection_factory(cluster.url(postgres.OWNER, name))()
-    owner.script(f'DROP OWNED BY "{user}"')
-    owner.close()
-
-
+@pytest.mark.parametrize(("prefix", "role"), [("", "mnemosyne_runtime"), ("ingest=", "mnemosyne_ingest")])
 def test_each_user_has_the_role_of_its_function_after_repeated_runs(
-    migrating: Any, cluster: postgres.EmbeddedPostgres, user: str
+    migrating: Any, cluster: postgres.EmbeddedPostgres, user: str, prefix: str, role: str
 ) -> None:
-    client, name = migrating(empty=False, MNEMOSYNE_RUNTIME_USERS=f"ingest={user}")
+    client, name = migrating(empty=False, MNEMOSYNE_RUNTIME_USERS=f"{prefix}{user}")
     owner = connection_factory(cluster.url(postgres.OWNER, name))()
 
-    def roles() -> set[str]:
-        rows = owner.run(
+    for _ in range(2):
+        assert client.post("/").status_code == 200
+        roles = owner.run(
             "SELECT r.rolname FROM pg_auth_members m JOIN pg_roles r ON r.oid = m.roleid"
             " JOIN pg_roles u ON u.oid = m.member WHERE u.rolname = :user",
             user=user,
         )
-        return {row[0] for row in rows}
-
-    assert client.post("/").status_code == 200
-    assert roles() == {"mnemosyne_ingest"}
-    client.post("/")
-    assert roles() == {"mnemosyne_ingest"}
+        assert roles == [[role]]
     owner.script(f'DROP OWNED BY "{user}"')
     owner.close()
-
-
-def test_a_missing_user_is_named_in_the_error(migrating: Any) -> None:
-    client, _ = migrating(empty=False, MNEMOSYNE_RUNTIME_USERS='no"body')
-    response = client.post("/")
-    assert response.status_code == 500
-    assert 'cannot be granted to the database user no"body' in response.json()["error"]
 
 
 @pytest.mark.parametrize(
@@ -191,13 +167,10 @@ def test_a_failed_migration_is_returned_and_logged_with_file_sqlstate_and_messag
     assert "CREATE TABLE" not in log.getvalue()
 
 
-@pytest.mark.parametrize("operation", [ListKeys(), ListQuotas(), ListGrants()], ids=lambda operation: operation.action)
-def test_the_failure_of_an_operation_is_returned_and_logged_with_its_cause(
-    migrating: Any, log: io.StringIO, operation: Operation
-) -> None:
+def test_the_failure_of_an_operation_is_returned_and_logged_with_its_cause(migrating: Any, log: io.StringIO) -> None:
     client, _ = migrating()  # the database has no schema yet
     with pytest.raises(Misconfigured, match='42P01 relation "') as error:
-        CalledDirectly(client).run(operation)
+        CalledDirectly(client).run(ListKeys())
     assert [line["error"] for line in _lines(log, "operation_failed")] == [str(error.value)]
 
 
@@ -239,7 +212,6 @@ class _Unchecked(Operation):
     ("action", "arguments", "kind"),
     [
         ("key_create", {}, InvalidRequest),
-        ("key_create", {"id": "a" * 12, "secret_hash": "short"}, InvalidRequest),
         ("key_create", {"id": "a" * 12, "secret_hash": "0" * 64, "scopes": ["all"]}, InvalidRequest),
         ("key_explode", {}, InvalidRequest),
         ("key_revoke", {"id": "b" * 12}, NotFound),

@@ -31,6 +31,7 @@ MODEL = "gemini-embedding-001"
 SPACE = EmbeddingSpace("gemini", MODEL, 768)
 PROJECT = "test-project"
 REGION = "europe-west12"
+NOWHERE = "postgresql://nobody@127.0.0.1:1/nothing"
 ANOTHER = "move to another model: first run `mnemosyne reembed --project MY-PROJECT --model MODEL"
 ELSEWHERE = (
     "set embedding_location (GOOGLE_CLOUD_LOCATION) to eu, us, global or a region that offers it and run "
@@ -123,11 +124,11 @@ def _environment(url: str, **changed: str) -> dict[str, str]:
     }
 
 
-def _vertex(url: str) -> Settings:
+def _vertex(url: str = NOWHERE) -> Settings:
     return Settings.from_environment(_environment(url, GOOGLE_GENAI_USE_VERTEXAI="true", GOOGLE_CLOUD_LOCATION=REGION))
 
 
-def _with_key(url: str) -> Settings:
+def _with_key(url: str = NOWHERE) -> Settings:
     return Settings.from_environment(_environment(url))
 
 
@@ -141,11 +142,11 @@ def _with_key(url: str) -> Settings:
          for status, message, _ in answers],
 )  # fmt: skip
 def test_a_model_that_cannot_be_used_fails_with_the_variable_to_change(
-    gemini: GeminiServer, settings: Callable[[str], Settings], status: int, message: str, expected: str
+    gemini: GeminiServer, settings: Callable[[], Settings], status: int, message: str, expected: str
 ) -> None:
     gemini.fault = lambda server: error(status, message)
     with pytest.raises(Misconfigured) as failed:
-        check_embedding(settings("postgresql://nobody@127.0.0.1:1/nothing"), SPACE, patience=0.0)
+        check_embedding(settings(), SPACE, patience=0.0)
     assert expected in str(failed.value)
     assert f"answered {status}: " in str(failed.value)
     assert message.partition(".")[0] in str(failed.value)
@@ -154,7 +155,7 @@ def test_a_model_that_cannot_be_used_fails_with_the_variable_to_change(
 def test_vectors_of_another_dimension_fail_with_the_variable_to_change(gemini: GeminiServer) -> None:
     gemini.fault = lambda server: (200, {"embeddings": [{"values": [1.0, 2.0]}]})
     with pytest.raises(Misconfigured, match=r"not support dimension 768: move to .*dimension 2"):
-        check_embedding(_with_key("postgresql://nobody@127.0.0.1:1/nothing"), SPACE, patience=60.0)
+        check_embedding(_with_key(), SPACE, patience=60.0)
 
 
 def test_a_service_that_cannot_be_reached_is_named_with_the_reason(
@@ -162,19 +163,19 @@ def test_a_service_that_cannot_be_reached_is_named_with_the_reason(
 ) -> None:
     monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", "http://127.0.0.1:9")
     with pytest.raises(Misconfigured, match=r"could not embed one word: .*ConnectError"):
-        check_embedding(_with_key("postgresql://nobody@127.0.0.1:1/nothing"), SPACE, patience=0.0)
+        check_embedding(_with_key(), SPACE, patience=0.0)
 
 
 def test_a_missing_right_is_retried_because_it_may_be_new(gemini: GeminiServer) -> None:
     gemini.fault = lambda server: error(403, "Permission denied") if server.calls <= 3 else None
-    check_embedding(_vertex("postgresql://nobody@127.0.0.1:1/nothing"), SPACE, patience=60.0, pause=0.0)
+    check_embedding(_vertex(), SPACE, patience=60.0, pause=0.0)
     assert (gemini.calls, gemini.texts) == (4, 1)
 
 
 def test_a_missing_model_is_not_retried(gemini: GeminiServer) -> None:
     gemini.fault = lambda server: error(404, "not found")
     with pytest.raises(Misconfigured):
-        check_embedding(_vertex("postgresql://nobody@127.0.0.1:1/nothing"), SPACE, patience=60.0, pause=0.0)
+        check_embedding(_vertex(), SPACE, patience=60.0, pause=0.0)
     assert gemini.calls == 1
 
 
@@ -230,36 +231,32 @@ def test_the_job_ends_with_0_and_logs_what_it_applied(gemini: GeminiServer, url:
     assert (run.returncode, line["event"], line["files"][0]) == (0, "migrated", "0001 baseline")
 
 
-@pytest.mark.parametrize("fault", ["settings", "database", "schema", "model"])
+JOB_FAULTS = {
+    "settings": ({"MNEMOSYNE_EMBEDDER": "nobody"}, "MNEMOSYNE_EMBEDDER must be one of"),
+    "database": (
+        {"MNEMOSYNE_DATABASE_URL": "postgresql://nobody:a-secret@127.0.0.1:9/nothing"},
+        "the database cannot be reached (InterfaceError: cannot connect to 127.0.0.1, port 9: ",
+    ),
+    "schema": ({}, '0001 baseline failed: 42P07 relation "api_keys" already exists'),
+    "model": ({}, f"the model {MODEL} is not available with this API key"),
+}
+
+
+@pytest.mark.parametrize("fault", JOB_FAULTS)
 def test_a_failed_job_ends_with_1_and_logs_one_line_with_the_reason(
-    gemini: GeminiServer,
-    url: str,
-    owner: Connection,
-    monkeypatch: pytest.MonkeyPatch,
-    fault: str,
+    gemini: GeminiServer, url: str, owner: Connection, monkeypatch: pytest.MonkeyPatch, fault: str
 ) -> None:
-    environment = _environment(url)
-    if fault == "settings":
-        environment["MNEMOSYNE_EMBEDDER"] = "nobody"
-    if fault == "database":
-        environment["MNEMOSYNE_DATABASE_URL"] = "postgresql://nobody:a-secret@127.0.0.1:9/nothing"
+    changed, reason = JOB_FAULTS[fault]
+    for name, value in {**_environment(url), **changed}.items():
+        monkeypatch.setenv(name, value)
     if fault == "schema":
         owner.script("CREATE VIEW api_keys AS SELECT 1")
-    if fault == "model":
-        gemini.fault = lambda server: error(404, "not found")
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
+    gemini.fault = lambda server: error(404, "not found")
     log, handlers = io.StringIO(), logging.root.handlers[:]
     monkeypatch.setattr(migrate, "configure_logging", partial(configure_logging, stream=log))
     code = migrate.main()
     logging.root.handlers[:] = handlers
     (line,) = _ends(log.getvalue())
-    reason = {
-        "settings": "MNEMOSYNE_EMBEDDER must be one of",
-        "database": "the database cannot be reached (InterfaceError: cannot connect to 127.0.0.1, port 9: ",
-        "schema": '0001 baseline failed: 42P07 relation "api_keys" already exists',
-        "model": f"the model {MODEL} is not available with this API key",
-    }[fault]
     assert (code, line["event"], line["severity"]) == (1, "migration_failed", "ERROR")
     assert reason in line["error"]
     assert "a-secret" not in str(line)

@@ -53,15 +53,15 @@ def test_a_published_memory_is_found_by_a_search(production: Production, mode: s
     assert (stats["embedding_model"], stats["embedding_dimension"]) == (SPACE.model, SPACE.dimension)
 
 
-@pytest.mark.parametrize("strips", [True, False], ids=["taken away", "left"])
-def test_a_push_is_accepted_with_and_without_its_signature(production: Production, strips: bool) -> None:
-    production.ingest.strips_signatures = strips
+def test_a_push_is_accepted_with_its_signature(production: Production) -> None:
+    """In the other tests, Cloud Run removes the signature."""
+    production.ingest.strips_signatures = False
     production.ingest.signatures.clear()
     try:
-        production.client().remember(f"stored with the signature, {strips}")
+        production.client().remember("stored with the signature")
     finally:
         production.ingest.strips_signatures = True
-    assert (production.ingest.signatures == {SIGNATURE_REMOVED}) is strips
+    assert SIGNATURE_REMOVED not in production.ingest.signatures
     assert not [status for status, _ in production.ingest.answers if status == 401]
 
 
@@ -128,11 +128,9 @@ def test_each_of_many_memories_is_stored_once_while_instances_start_and_stop(pro
 
     def instances_come_and_go() -> list[bool]:
         clean = []
-        for _ in range(2):
-            production.ingest.add_instance()
-            clean.append(production.ingest.end_instance())
-            client.service.add_instance()
-            clean.append(client.service.end_instance())
+        for service in (production.ingest, client.service):
+            service.add_instance()
+            clean.append(service.end_instance())
         return clean
 
     def ingested(batch: int) -> list[str]:
@@ -142,16 +140,12 @@ def test_each_of_many_memories_is_stored_once_while_instances_start_and_stop(pro
 
     with ThreadPoolExecutor(5) as pool:
         churning = pool.submit(instances_come_and_go)
-        request_ids = [request_id for batch in pool.map(ingested, range(8)) for request_id in batch]
+        request_ids = [request_id for batch in pool.map(ingested, range(4)) for request_id in batch]
         clean = churning.result()
-    states = [
-        status["state"]
-        for start in range(0, len(request_ids), 100)
-        for status in client.outcomes(request_ids[start : start + 100], seconds=120)
-    ]
-    assert states == ["stored"] * 200
+    states = [status["state"] for status in client.outcomes(request_ids, seconds=120)]
+    assert states == ["stored"] * 100
     rows = production.as_owner("SELECT count(*), count(DISTINCT content) FROM memories WHERE content LIKE '%of many'")
-    assert [int(count) for count in rows[0]] == [200, 200]
+    assert [int(count) for count in rows[0]] == [100, 100]
     assert all(clean)  # every instance ended within its ten seconds
     # No request of the client has failed.
     assert {status for status, _ in client.service.answers} == {200}
@@ -176,9 +170,8 @@ def canary(canary_service: Service, token: str) -> httpx.Response:
     return httpx.post(f"{canary_service.url}/canary", headers={"Authorization": f"Bearer {token}"}, timeout=60)
 
 
-@pytest.mark.parametrize("account", [UPTIME, WORKFLOW])
-def test_a_memory_is_stored_found_and_deleted(production: Production, canary_service: Service, account: str) -> None:
-    answer = canary(canary_service, production.google.identity_token(account, deterministic_url("mcp")))
+def test_a_memory_is_stored_found_and_deleted(production: Production, canary_service: Service) -> None:
+    answer = canary(canary_service, production.google.identity_token(UPTIME, deterministic_url("mcp")))
     assert answer.status_code == 200, answer.text
     (check,) = [listed_check for listed_check in answer.json()["checks"] if listed_check["name"] == "canary"]
     assert "found and deleted" in check["seen"]

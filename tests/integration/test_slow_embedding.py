@@ -103,7 +103,7 @@ def _deliver(requests: list[IngestRequest], services: FakeServices, clock: Clock
             marks=pytest.mark.nightly,
         ),
         (_english, 2, "gemini-embedding-001", 1, 8),
-        (_chinese, 1, "gemini-embedding-001", 1, 4),
+        pytest.param(_chinese, 1, "gemini-embedding-001", 1, 4, marks=pytest.mark.nightly),
         (_short, 100, "gemini-embedding-001", 1, 10),
     ],
     ids=["large", "long", "Chinese", "short"],

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from mnemosyne.cli import tool_client
 from mnemosyne.cli.main import cli
 from mnemosyne.cli.tool_client import ToolClient
-from mnemosyne.errors import InvalidRequest, Misconfigured, MnemosyneError, Unauthorized, Unavailable
+from mnemosyne.errors import InvalidRequest, Misconfigured, Unavailable
 from tests.fakes_wire.http import served
 
 
@@ -102,40 +102,12 @@ def test_a_line_end_and_a_header_prefix_in_mnemosyne_token_are_ignored(
     assert ToolClient("http://127.0.0.1:9/mcp").token == "mnk_key"
 
 
-@pytest.mark.parametrize(
-    ("status", "location", "body", "kind", "advice"),
-    [
-        (401, "", b"<html>", Unauthorized, "MNEMOSYNE_TOKEN"),
-        (403, "", b"", Unauthorized, "MNEMOSYNE_TOKEN"),
-        (302, "https://memory.example/mcp", b"", Unavailable, "redirects to https://memory.example/mcp"),
-        (200, "", b"<html>", Unavailable, "not an MCP endpoint, .*--url"),
-        (502, "", b"<html>", Unavailable, "try again"),
-        (
-            200,
-            "",
-            b'{"result": {"content": [{"type": "text", "text": "1"}]}}',
-            InvalidRequest,
-            "another MCP server.*--url",
-        ),
-        (200, "", b'{"result": {}}', InvalidRequest, "another MCP server.*--url"),
-    ],
-)
-def test_an_answer_of_another_server_or_a_proxy_is_reported_with_what_to_change(
-    status: int, location: str, body: bytes, kind: type[MnemosyneError], advice: str
-) -> None:
-    handler = type("Handler", (_Refusing,), {"status": status, "location": location, "body": body})
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    with served(server), pytest.raises(kind, match=advice) as refused:
-        ToolClient(f"http://127.0.0.1:{server.server_port}/mcp").call("memory_stats", {})
-    assert type(refused.value) is kind
-
-
 FUTURE, PAST = "Tue, 31 Dec 2999 23:59:59 GMT", "Mon, 01 Jan 2001 00:00:00 GMT"
 
 
 @pytest.mark.parametrize(
     ("retry_after", "seconds"),
-    [("2", 2), ("0", 1), ("3600", 60), (FUTURE, 60), (PAST, 1), ("-5", 1), ("soon", 1), ("", 1)],
+    [("2", 2), ("0", 1), ("3600", 60), (FUTURE, 60), (PAST, 1), ("soon", 1)],
 )
 def test_a_call_over_the_rate_limit_is_repeated_after_the_time_in_seconds_or_the_date_of_the_answer(
     retry_after: str, seconds: float, monkeypatch: pytest.MonkeyPatch
