@@ -16,8 +16,11 @@ from mnemosyne.errors import InvalidRequest
 
 NOW = datetime(2026, 11, 25, tzinfo=UTC)
 WORDS = sorted(question._CUES | question._TIME_WORDS | {"and", "to", "of", "-", "1", "5", "3rd", "2025", "2026-05-20"})
-REPEATED = ["last 5", "the 1st of", "in 3 and", "since 5 to", "between 1 and 2", "may 1 -", "the last 1", "on 1 in",
-            "until 5 and", "in one and", "end of the", "half of", "2025 or", "monday tuesday"]  # fmt: skip
+REPEATED = [
+    "last 5", "the 1st of", "in 3 and", "since 5 to", "between 1 and 2", "may 1 -", "the last 1", "on 1 in", "night",
+    "until 5 and", "in one and", "end of the", "half of", "2025 or", "monday tuesday", "at 1pm", "monday to",
+    "the 3 of may", "all back", "early",
+]  # fmt: skip
 DATA = Path(__file__).parents[2] / "data"
 
 
@@ -70,17 +73,3 @@ def test_ordinary_questions_need_at_most_half_of_the_allowed_readings(readings: 
         readings.clear()
         question.named_times(text, now=NOW)
         assert len(readings) <= question.QUESTION_MATCHES / 2, text
-
-
-@pytest.mark.parametrize(
-    ("text", "expression"),
-    [
-        ("notes from between May 1 and May 15 about the budget", "between May 1 and May 15"),
-        ("meetings with Bob in the last 3 weeks about the plan for Monday", "in the last 3 weeks"),
-        ("what did we do yesterday", "yesterday"),
-    ],
-)
-def test_the_time_of_a_plain_question_is_found(text: str, expression: str) -> None:
-    parts = question.split_question(text, now=NOW)
-    assert parts is not None
-    assert parts[0] == expression
