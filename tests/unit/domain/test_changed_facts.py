@@ -21,23 +21,15 @@ def _is_hinted(later: str, earlier: str) -> bool:
 
 
 @pytest.mark.parametrize(("earlier", "later"), [
-    ("The oolong is on shelf 7.", "The oolong is on shelf 9."),
     ("The oolong is on shelf 8.", "The oolong is now on shelf 9, not on 7."),
-    ("Tariq works at Brightwell.", "Tariq no longer works at Brightwell."),
-    ("The guest network is open to visitors.", "The guest network is not open to visitors."),
     ("Rosa lives in Turin.", "Rosa lives in Genoa."),
     ("Tariq works at Brightwell.", "Tariq works at Larkfield"),
     ("Milo prefers tea.", "Milo prefers coffee."),
-    ("The user prefers tea", "The user now prefers coffee"),
     ("Milo prefers dark mode", "Milo now prefers light mode"),
     ("Ada prefers to travel by car", "Ada now prefers to travel by train"),
-    ("Ada prefers answers that are long", "Ada now prefers answers that are short"),
-    ("Lucía vive en Sevilla.", "Lucía vive en Bilbao."),
     ("Rosa lives in Turin.", "Rosa moved from Turin to Genoa."),
-    ("The payments API is on version 2.3.", "The payments API is on version 3.0 now."),
     ("The team uses Jenkins for builds.", "The team switched from Jenkins to Buildkite."),
     ("Die Miete beträgt 870 Euro.", "Die Miete beträgt jetzt 920 Euro."),
-    ("Lucía vive en Sevilla.", "Lucía ya no vive en Sevilla, ahora vive en Bilbao."),
     ("田中さんは大阪に住んでいます。", "田中さんは大阪から福岡に引っ越しました。"),
     ("Пароль от сейфа 4417.", "Пароль от сейфа 9025."),
     ("The oolong is on shelf 7.", "Update - the oolong is on shelf 9 now."),
@@ -52,16 +44,11 @@ def test_a_memory_with_another_value_of_the_same_fact_gives_a_hint(earlier: str,
     ("The port is 80.", "The port is 443."),
     ("The meeting is at 3pm.", "The meeting is now at 4pm."),
     ("I live in Berlin.", "I live in Hamburg now."),
-    ("I work at Acme.", "I now work at Globex."),
     ("Bob owns 3 cars.", "Bob now owns 4 cars."),
-    ("The backup runs at 2.", "The backup now runs at 3."),
-    ("The keys are on shelf 5.", "The keys are now on shelf 7."),
     ("Das Passwort ist Tulpe.", "Das Passwort ist jetzt Rose."),
     ("Die Tür ist blau.", "Die Tür ist jetzt grün."),
     ("Ich wohne in Bremen.", "Ich wohne jetzt in Kassel."),
     ("Le code est 4581.", "Le code est 7720."),
-    ("El precio es 35.", "El precio es 42."),
-    ("Il treno parte alle 8.", "Il treno parte ora alle 9."),
     ("De trein vertrekt om 8 uur.", "De trein vertrekt nu om 9 uur."),
 ])  # fmt: skip
 def test_a_short_sentence_with_another_value_gives_a_hint(earlier: str, later: str) -> None:
@@ -69,7 +56,6 @@ def test_a_short_sentence_with_another_value_gives_a_hint(earlier: str, later: s
 
 
 @pytest.mark.parametrize(("earlier", "later"), [
-    ("Bob lives in Berlin.", "Bob now lives in Hamburg."),
     ("Bob lives in Berlin.", "Bob currently lives in Hamburg."),
     ("Bob works at Acme.", "Bob now works at Globex."),
     ("Bob works at Acme.", "Bob no longer works at Acme, he works at Globex."),
@@ -86,11 +72,9 @@ def test_a_name_before_a_word_of_change_is_a_name(earlier: str, later: str) -> N
 
 @pytest.mark.parametrize(("earlier", "later", "other"), [
     ("Anna eats meat.", "Anna doesn't eat meat any more.", "Anna eats fish."),
-    ("We use Slack for support.", "We don't use Slack for support any more.", "We use Zendesk for support."),
     ("We have a dog.", "We do not have a dog anymore.", "We have a cat."),
     ("I smoke.", "I no longer smoke.", "I drink."),
     ("Anna isst Fleisch.", "Anna isst kein Fleisch mehr.", "Tom isst Fleisch."),
-    ("Anna trinkt Kaffee.", "Anna trinkt keinen Kaffee mehr.", "Anna trinkt Tee."),
     ("Wir haben einen Hund.", "Wir haben keinen Hund mehr.", "Anna hat einen Hund."),
     ("Anna wohnt in Bremen.", "Anna wohnt nicht in Bremen mehr.", "Anna wohnt in Kassel."),
     ("Anna mange de la viande.", "Anna ne mange plus de viande.", "Marie boit du café."),
@@ -159,17 +143,12 @@ def test_each_pair_of_statements_that_the_rules_accept_gives_a_hint(subject: str
 
 @pytest.mark.parametrize(("earlier", "later"), [
     ("Servern är igång.", "Servern är inte igång."),
-    ("Anna arbetar på Volvo.", "Anna arbetar inte längre på Volvo."),
     ("Serveren er tilgængelig.", "Serveren er ikke tilgængelig."),
     ("Anna jobber hos Equinor.", "Anna jobber ikke lenger hos Equinor."),
-    ("Anna werkt bij Philips.", "Anna werkt niet meer bij Philips."),
     ("Ana mora em Lisboa.", "Ana já não mora em Lisboa."),
-    ("Ο διακομιστής λειτουργεί.", "Ο διακομιστής δεν λειτουργεί."),
     ("Η Άννα εργάζεται στη Βρέμη.", "Η Άννα δεν εργάζεται πλέον στη Βρέμη."),
-    ("A szerver működik.", "A szerver nem működik."),
     ("Anna Budapesten lakik.", "Anna már nem lakik Budapesten."),
     ("Serverul funcționează.", "Serverul nu funcționează."),
-    ("Camera este liberă.", "Camera nu este liberă."),
     ("Ana lucrează la Dacia.", "Ana nu mai lucrează la Dacia."),
     ("الخادم يعمل.", "الخادم لا يعمل."),
     ("الغرفة متاحة.", "الغرفة غير متاحة."),
@@ -177,7 +156,6 @@ def test_each_pair_of_statements_that_the_rules_accept_gives_a_hint(subject: str
     ("सर्वर चालू है।", "सर्वर चालू नहीं है।"),
     ("अन्ना दिल्ली में रहती है। मौसम अच्छा है।", "अन्ना अब दिल्ली में नहीं रहती है।"),
     ("Анна живёт в Москве.", "Анна больше не живёт в Москве."),
-    ("Serwer działa.", "Serwer nie działa."),
     ("Anna mieszka w Krakowie.", "Anna już nie mieszka w Krakowie."),
     ("Sunucu açık.", "Sunucu açık değil."),
 ])  # fmt: skip
@@ -187,9 +165,7 @@ def test_a_negation_gives_a_hint_in_many_languages(earlier: str, later: str) -> 
 
 @pytest.mark.parametrize(("earlier", "later"), [
     pytest.param("Servern är igång.", "Servern är nu igång.", id="now in Swedish"),
-    pytest.param("De winkel is open.", "De winkel is nu open.", id="now in Dutch"),
     pytest.param("Servern är igång.", "Routern är inte igång.", id="another subject in Swedish"),
-    pytest.param("सर्वर चालू है।", "राउटर चालू नहीं है।", id="another subject in Hindi"),
     pytest.param("الخادم يعمل.", "الموجه لا يعمل.", id="another subject in Arabic"),
     pytest.param("الخادم يعمل.", "هل الخادم لا يعمل؟", id="question in Arabic"),
     pytest.param("Servern är inte igång.", "Servern är aldrig igång.", id="both negated"),
@@ -202,10 +178,8 @@ def test_a_sentence_that_negates_no_other_gives_no_hint(earlier: str, later: str
     ("Anna Berg lives in Oslo.", "Anna Lind lives in Bergen now."),
     ("The staging database has 16 GB of memory.", "The reporting database has 32 GB of memory now."),
     ("Room 12 is reserved on Monday.", "Room 14 is reserved on Monday."),
-    ("Rosa lives in Turin.", "Milo lives in Genoa."),
     ("Milo lives in Genoa.", "Rosa lives in Turin instead of Genoa."),
     ("Nadia: I live in Genoa.", "Omar: I live in Turin now."),
-    ("The backup of db-16 starts at 4.", "The backup of db-17 starts at 5 now."),
     ("We ship the export worker on Saturday.", "The mobile worker no longer ships on Saturday, but on Monday."),
 ])  # fmt: skip
 def test_a_fact_about_a_subject_with_a_similar_name_gives_no_hint(earlier: str, later: str) -> None:
@@ -233,13 +207,9 @@ def test_a_fact_about_a_subject_with_a_similar_name_gives_no_hint(earlier: str, 
     pytest.param("El puerto es 80.", "Si TLS es activo, el puerto es 443.", id="condition in Spanish"),
     pytest.param("The fair will be in May.", "The fair will be in Rome instead of Porto.", id="another old value"),
     ("User prefers dark mode", "User prefers short answers"),
-    ("User prefers aisle seats.", "User prefers short answers."),
-    ("The user prefers metric units", "The user prefers short answers"),
     ("The user prefers dark mode", "The user now prefers short answers"),
     ("User prefers short meetings", "User prefers short answers"),
     ("Ada prefers long walks", "Ada prefers short answers"),
-    ("Our team prefers remote work", "Our team prefers short standups"),
-    ("The customer prefers morning delivery", "The customer prefers email contact"),
 ])  # fmt: skip
 def test_a_statement_that_replaces_no_other_gives_no_hint(earlier: str, later: str) -> None:
     assert not _is_hinted(later, earlier)

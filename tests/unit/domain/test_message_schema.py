@@ -129,7 +129,7 @@ def _stores_all(body: Any) -> bool:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("count", [1_000, pytest.param(10_000, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("count", [400, pytest.param(10_000, marks=pytest.mark.nightly)])
 def test_schema_and_reader_agree_on_messages_valid_and_mutated(count: int) -> None:
     pick = random.Random(20261122)
     counts = {True: 0, False: 0}
@@ -156,17 +156,6 @@ def test_schema_and_reader_agree_on_source_and_key_of_a_batch(field: str, value:
 def test_schema_and_reader_agree_on_spaces_in_a_namespace(name: str) -> None:
     memory = {"content": "tea", "timestamp": WHENS[0], "namespace": name}
     assert VALIDATOR.is_valid(memory) == bool(decode(_published(memory, {})).requests)
-
-
-@pytest.mark.parametrize(
-    ("pattern", "text"),
-    [
-        ("timestamp", "2026-05-20T12:00:00Z"),
-        ("request_id", "0192f3a4-0000-7000-8000-000000000000"),
-    ],
-)
-def test_each_example_of_the_schema_is_valid(pattern: str, text: str) -> None:
-    assert VALIDATOR.is_valid({"content": "tea", "timestamp": "2026-05-20T12:00:00Z", pattern: text})
 
 
 def test_the_schema_is_itself_valid() -> None:

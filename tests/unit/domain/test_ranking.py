@@ -49,7 +49,6 @@ def test_half_of_the_score_by_words_of_a_long_memory_is_that_of_its_best_passage
     [
         ((0.0, 0.0, 0.0), 0.2),
         ((0.35, 0.35, 0.35), 0.5),
-        ((0.55, 0.35, 0.15), 0.5),
         ((0.1, 0.45, 0.45, 0.45), 0.625),
         ((1.0, 1.0, 1.0), 0.8),
     ],
@@ -110,15 +109,6 @@ def test_the_weight_of_neighbours_decreases_with_the_length_of_a_content(length:
 )
 def test_a_long_content_gets_more_of_its_context_among_long_contents(adjacent: list[int], share: float) -> None:
     assert ranking.context_share(1_760, adjacent) == pytest.approx(share)
-
-
-def test_a_short_content_between_long_contents_gets_its_whole_context() -> None:
-    assert ranking.context_share(300, [4_000, 4_000]) == 1.0
-
-
-def test_a_memory_without_neighbours_gets_no_context() -> None:
-    rows = [_candidate("alone", session=1), _candidate("none")]
-    assert ranking.add_context(rows, [0.7, 0.2], {}, DEFAULT_WEIGHTS) == [0.0, 0.0]
 
 
 def test_a_memory_without_a_session_gets_a_tenth_of_its_score_if_others_get_context() -> None:
@@ -284,9 +274,3 @@ def test_a_reranker_s_relevance_replaces_the_ranking_s_and_equal_ones_keep_their
     ranked = [RankedCandidate(_candidate(name), 1.0) for name in ("a", "b", "c", "unread")]
     changed = ranking.apply_reranker(ranked, {"a": 0.2, "b": 0.8, "c": 0.2}, 0.0)
     assert [item.candidate.id for item in changed] == ["b", "a", "c"]
-
-
-def test_a_weight_changes_the_ranking() -> None:
-    candidates = _candidates(_candidate("a", 0.5, speaker="Ada"), _candidate("b", 0.4, speaker="Ada"))
-    ranked = ranking.score_hybrid(candidates, "Ada", lexical_weight=0.0, weights=replace(DEFAULT_WEIGHTS, speaker=0.05))
-    assert ranked[0].speaker == 0.05

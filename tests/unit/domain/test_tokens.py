@@ -13,12 +13,12 @@ from tests.texts import SHAPES, TEXTS, Shape
 from tests.tokenizers import token_counts
 
 
-def test_no_character_has_more_tokens_than_estimated() -> None:
-    characters = [chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) not in ("Cs", "Cn", "Co")]
-    counts = token_counts(characters)
-    assert [
-        character for character, count in zip(characters, counts, strict=True) if count > most_tokens(character)
-    ] == []
+@pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.nightly)])
+def test_no_character_has_more_tokens_than_estimated(step: int) -> None:
+    codes = range(0, 0x110000, step)
+    characters = [chr(code) for code in codes if unicodedata.category(chr(code)) not in ("Cs", "Cn", "Co")]
+    counts = zip(characters, token_counts(characters), strict=True)
+    assert [character for character, count in counts if count > most_tokens(character)] == []
 
 
 @pytest.mark.parametrize("shape", [shape for *_, shape in SHAPES], ids=[f"{kind} {n}" for kind, n, _ in SHAPES])
