@@ -4,6 +4,7 @@ import base64
 import gzip
 import json
 import time
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import permutations
 from typing import Any
@@ -43,19 +44,6 @@ def _read(data: object, attributes: dict[str, str] | None = None, **fields: str)
     return decode(_message(data, attributes, **fields))
 
 
-def _encoded(*requests: IngestRequest) -> IngestMessage:
-    data, attributes = encode("ns", requests, "")
-    return _read(data, attributes)
-
-
-def _requests(contents: str) -> list[IngestRequest]:
-    """Return the memories of one message. Their timestamps are one microsecond apart."""
-    return [
-        request(content, published=PUBLISHED + timedelta(microseconds=position))
-        for position, content in enumerate(contents)
-    ]
-
-
 def _errors(message: IngestMessage) -> list[str]:
     return [rejection.error for rejection in message.rejected]
 
@@ -64,9 +52,6 @@ def _errors(message: IngestMessage) -> list[str]:
     ("attributes", "published"),
     [
         ({}, PUBLISHED),
-        ({"first_published": ""}, PUBLISHED),
-        ({"first_published": "1779278400"}, PUBLISHED),
-        ({"first_published": "yesterday"}, PUBLISHED),
         ({"first_published": "yesterday", "CloudPubSubDeadLetterSourceTopicPublishTime": WHEN}, NOON),
         ({"first_published": "2026-11-22T01:01:57.042Z"}, PUBLISHED),
         ({"first_published": "2999-01-01T00:00:00Z", "CloudPubSubDeadLetterSourceTopicPublishTime": WHEN}, NOON),
@@ -90,27 +75,16 @@ def test_the_publication_time_of_a_deletion_is_its_earliest_valid_time(
 
 
 def test_an_encoded_message_is_decoded_unchanged() -> None:
-    requests = [
-        request(
-            "TITLE: é\nTAGS: a, ß\n🜚 שלום",
-            tags=("x",),
-            metadata={"k": [1, 2.5, None, {"z": True}]},
-            published=PUBLISHED,
-        ),
-        request("second", external_id=ExternalId("crm", "4711"), published=PUBLISHED + timedelta(microseconds=1)),
-    ]
-    received = _encoded(*requests)
-    assert received == IngestMessage("ns", tuple(requests))
-
-
-def test_an_encoded_deletion_and_refusal_are_decoded_unchanged() -> None:
     external_id = ExternalId("crm", "4711")
+    metadata = {"k": [1, 2.5, None, {"z": True}]}
+    requests = [
+        request("TITLE: é\nTAGS: a, ß\n🜚 שלום", tags=("x",), metadata=metadata, published=PUBLISHED),
+        request("second", external_id=external_id, published=PUBLISHED + timedelta(microseconds=1)),
+    ]
     deletion = Deletion(request_id=new_id(), external_id=external_id, timestamp=NOON, published=PUBLISHED)
-    refusal = FailedRequest(
-        request_id=new_id(), error="not JSON: Expecting value", external_id=ExternalId("rows.jsonl", "17")
-    )
-    data, attributes = encode("ns", [deletion, refusal], "")
-    assert _read(data, attributes) == IngestMessage("ns", (), (refusal,), deletions=(deletion,))
+    refusal = FailedRequest(request_id=new_id(), error="not JSON", external_id=ExternalId("rows.jsonl", "17"))
+    data, attributes = encode("ns", [*requests, deletion, refusal], "")
+    assert _read(data, attributes) == IngestMessage("ns", tuple(requests), (refusal,), deletions=(deletion,))
 
 
 def test_attributes_hold_the_values_for_routing_and_tracing() -> None:
@@ -133,11 +107,8 @@ def test_a_message_too_large_for_the_topic_is_refused_with_its_size() -> None:
     ("data", "is_lost"),
     [
         (b"{", "message data must be JSON"),
-        (b"", "message data must be JSON"),
-        (b'{"content": "x"}\n{"content": "y"}', "message data must be JSON"),
         (b"[" * 100_000, "nested less deeply"),
         ([GOOD], "must be a JSON object, a memory or its memories, got an array"),
-        ("green tea", "must be a JSON object, a memory or its memories, got a string"),
         ({}, "must be a memory with content and timestamp, or have memories"),
         ({"memories": []}, "memories must be an array with at least 1 item"),
         ({"memories": {"0": GOOD}}, "memories must be an array"),
@@ -196,11 +167,7 @@ def test_the_error_about_a_common_mistake_in_the_data_says_how_to_fix_it(data: o
     [
         b"\xff\x00\x10proto",
         b"tea",
-        b"a: b",
-        b"{'a': 1}",
         b"{}",
-        b"7",
-        b'"tea"',
         b"[",
         b"e30",
         b'{"text": 7, "items": "none"}',
@@ -231,19 +198,14 @@ def test_requests_named_in_invalid_json_are_rejected_under_their_ids() -> None:
 @pytest.mark.parametrize(
     "odd",
     [
-        {"content": "x", "timestamp": WHEN},
         {"content": "\x00", "timestamp": WHEN},
-        {"content": "x", "timestamp": "yesterday"},
         {"content": "\ud800", "timestamp": WHEN},
         {"content": "x", "timestamp": WHEN, "metadata": {"n": float("nan")}},
-        {"content": "x", "timestamp": WHEN, "metadata": {"n": 10**400}},
         {"content": "x", "timestamp": WHEN, "request_id": "ticket-17"},
-        {"content": "x", "timestamp": WHEN, "request_id": 17},
         {"content": "x", "timestamp": WHEN, "key": "4711"},
         {"content": "x", "timestamp": WHEN, "source": "crm", "key": "k" * 1501},
         "just text",
         None,
-        17,
         ["x"],
         {},
     ],
@@ -315,18 +277,6 @@ def test_a_byte_order_mark_is_removed() -> None:
     assert len(_read(b"\xef\xbb\xbf" + json.dumps(GOOD).encode()).requests) == 1
 
 
-def test_an_invalid_memory_is_rejected_with_its_cause_and_the_others_are_accepted() -> None:
-    good, bad, other = _requests("abc")
-    data, attributes = encode("ns", [good, bad, other], "")
-    body = json.loads(data)
-    body["memories"][1]["content"] = "\x00"
-    message = _read(body, attributes)
-    assert list(message.requests) == [good, other]
-    assert [(rejection.request_id, rejection.error) for rejection in message.rejected] == [
-        (bad.request_id, "content must not contain NUL (U+0000), found at character 0")
-    ]
-
-
 def test_unknown_fields_are_ignored() -> None:
     message = _read({"written_by": "etl 3.1", "memories": [{**GOOD, "importance": 7}]})
     (read,) = message.requests
@@ -354,7 +304,6 @@ def test_unknown_fields_are_ignored() -> None:
         ({"memory": GOOD, **GOOD, "content": None}, 'content is required; send the object in "memory" alone'),
         ({"memories": [GOOD]}, "content is required; timestamp is required; send each of the memories as a record"),
         ({**GOOD, "content": "", "x": GOOD}, "content must have at least 1 character, got 0"),
-        ({**GOOD, "content": None, "metadata": GOOD}, "content is required"),
         ({**GOOD, "content": None, "content_hash": "9f", "content_type": "text/plain"}, "content is required"),
         ({**GOOD, "content": 7, "text": "tea"}, "content must be a string, got 7"),
     ],
@@ -377,11 +326,6 @@ def test_the_memories_of_a_message_after_the_hundredth_are_rejected() -> None:
     message = _read({"memories": [{**GOOD, "content": str(n)} for n in range(102)]})
     assert len(message.requests) == 100
     assert _errors(message) == [f"memories must have at most 100 items, and this is number {n}" for n in (101, 102)]
-
-
-def test_a_message_may_be_a_single_memory() -> None:
-    (read,) = _read(GOOD).requests
-    assert read.content == "green tea"
 
 
 @pytest.mark.parametrize(
@@ -423,20 +367,9 @@ def test_a_deletion_without_a_time_has_its_time_of_publication() -> None:
     assert (deletion.external_id, deletion.timestamp) == (ExternalId("s", "k"), PUBLISHED)
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("op", "delete"),
-        ("timezone", "Europe/Berlin"),
-        ("session", "monday"),
-        ("tags", ["crm"]),
-        ("expires_at", "2027-01-01"),
-        ("ttl", "30d"),
-        ("pinned", True),
-    ],
-)
-def test_a_field_of_a_memory_is_refused_at_the_top_level_of_a_batch(field: str, value: object) -> None:
-    message = _read({field: value, "memories": [GOOD, {**GOOD, "content": "b"}]})
+@pytest.mark.parametrize("field", ["op", "timezone", "session", "tags", "expires_at", "ttl", "pinned"])
+def test_a_field_of_a_memory_is_refused_at_the_top_level_of_a_batch(field: str) -> None:
+    message = _read({field: "delete", "memories": [GOOD, {**GOOD, "content": "b"}]})
     assert (message.requests, message.deletions, message.dead_letter_reason) == ((), (), "")
     assert _errors(message) == [f"{field} must be in each memory, not at the top level of the message"] * 2
     assert len(_read({field: None, "memories": [GOOD]}).requests) == 1
@@ -471,7 +404,6 @@ KEYED = {**IN_NS, "source": "s", "key": LONG}
         (GOOD, KEYED, "key must have at most 300 characters, got 301"),
         (GOOD, {**IN_NS, "source": "s", "key": "a\x00"}, "key must not contain NUL"),
         (GOOD, {**IN_NS, "source": "s", "key": "4711\n"}, "key must contain visible characters on one line"),
-        (GOOD, {**IN_NS, "source": "s", "key": "47\u200b11"}, "key must contain visible characters on one line"),
         (GOOD, {**IN_NS, "source": "crm\n", "key": "k"}, "source must contain visible characters on one line"),
         (GOOD, {**IN_NS, "source": "s" * 1501, "key": "k"}, "source must have at most 1,500 characters, got 1,501"),
         (GOOD, {**IN_NS, "source": "s\t"}, "source must contain visible characters on one line"),
@@ -489,7 +421,6 @@ KEYED = {**IN_NS, "source": "s", "key": LONG}
             "source must contain visible characters on one line",
         ),
         (GOOD, {**IN_NS, "key": "k"}, "key needs a source"),
-        ({"memories": [GOOD]}, KEYED, "key must have at most 300 characters, got 301"),
         (
             GOOD,
             {**IN_NS, "ce-specversion": "1.0", "ce-source": "s", "ce-id": LONG},
@@ -605,10 +536,11 @@ def test_a_message_of_a_newer_schema_version_is_redelivered() -> None:
 
 
 def test_of_two_contents_with_one_request_id_the_first_is_stored_and_the_second_is_a_dead_letter() -> None:
-    first, second, third = _requests("abc")
-    data, attributes = encode("ns", [first, second, third], "")
-    data = data.replace(str(second.request_id).encode(), str(first.request_id).encode())
-    message = _read(data, attributes)
+    first, second, third = (
+        request(content, published=PUBLISHED + timedelta(microseconds=position))
+        for position, content in enumerate("abc")
+    )
+    message = _read(*encode("ns", [first, replace(second, request_id=first.request_id), third], ""))
     assert list(message.requests) == [first, third]
     assert message.dead_letter_reason == f"memories[1] has the request_id {first.request_id} of another memory"
 
@@ -744,4 +676,4 @@ def test_any_accepted_memory_can_be_encoded_and_decoded(content: str, tags: list
         return
     accepted = memory.request(Defaults(new_id=new_id, published=PUBLISHED))
     assert isinstance(accepted, IngestRequest)
-    assert _encoded(accepted) == IngestMessage("ns", (accepted,))
+    assert _read(*encode("ns", [accepted], "")) == IngestMessage("ns", (accepted,))
