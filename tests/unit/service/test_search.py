@@ -19,11 +19,6 @@ def _hits(services: FakeServices, query: SearchQuery) -> list[Hit]:
     return list(_search(services, query).hits)
 
 
-def test_a_short_greeting_stored_twice_is_two_hits(services: FakeServices) -> None:
-    store_contents(services.memories, "Ada: Good morning!", "Ada: Good morning.")
-    assert len(_hits(services, SearchQuery(query="good morning"))) == 2
-
-
 def test_lists_and_exact_searches_do_not_merge_near_duplicates(services: FakeServices) -> None:
     store_contents(services.memories, "Ada likes green tea.", "Ada likes green tea", tags=("t",))
     assert len(_hits(services, SearchQuery(query="green"))) == 1
@@ -64,14 +59,6 @@ def test_if_the_reranker_fails_a_search_keeps_its_ranking_and_is_marked_degraded
     assert [hit.id for hit in degraded.hits] == [hit.id for hit in plain.hits]
     assert degraded.degraded == "not reranked: the reranker is away"
     assert (plain.degraded, plain.rerank_ms) == (None, None)
-
-
-def test_hits_that_the_reranker_scores_equally_keep_their_order(services: FakeServices) -> None:
-    _with_reranker(services, "nothing of it", *TEAS)
-    query = SearchQuery(query="green tea cup 7", mode=SearchMode.HYBRID, limit=5)
-    reranked = [hit.id for hit in _hits(services, query)]
-    services.reranker = None
-    assert reranked == [hit.id for hit in _hits(services, query)]
 
 
 def test_the_reranker_gets_the_title_if_the_content_does_not_contain_it(services: FakeServices) -> None:
