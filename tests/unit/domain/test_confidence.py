@@ -24,7 +24,6 @@ MULTILINGUAL = "multilingual-e5-small-q4"
         pytest.param(MULTILINGUAL, 0.83, 0.0, Confidence.RELATED, id="multilingual, in another language"),
         pytest.param(MULTILINGUAL, 0.8, 0.3, Confidence.RELATED, id="multilingual, with a few words"),
         pytest.param(MULTILINGUAL, 0.84, 0.5, Confidence.STRONG, id="multilingual, close and with its words"),
-        pytest.param(MULTILINGUAL, 0.8, None, Confidence.WEAK, id="multilingual, by meaning alone, unrelated"),
         pytest.param("a-new-model", 0.7, 0.0, Confidence.WEAK, id="unknown model, without the words"),
         pytest.param("a-new-model", 0.7, 0.9, Confidence.STRONG, id="unknown model, with the words"),
     ],

