@@ -15,6 +15,7 @@ def _is_hinted(later: str, earlier: str) -> bool:
     ("The rent is 1 000 €.", "The rent is 1000 €."),
     ("The rent is 1\u202f000 €.", "The rent is 1000 €."),
     ("The rent is 1'000 CHF.", "The rent is 1000 CHF."),
+    ("The rent is 1’000 CHF.", "The rent is 1000 CHF."),
     ("The rent is $1,000.", "The rent is $1000."),
     ("The rent is 1,234,567.50 euros.", "The rent is 1234567.50 euros."),
     ("Die Miete beträgt 1.000 Euro.", "Die Miete beträgt 1000 Euro."),
@@ -29,6 +30,8 @@ def _is_hinted(later: str, earlier: str) -> bool:
     ("De korting is 50%.", "De korting is 50 procent."),
     ("Bob's number is +49 30 1234.", "Bob's number is +49301234."),
     ("Bob's number is +49 (30) 12-34.", "Bob's number is +49 30 1234."),
+    ("Bob's number is 030 4421.", "Bob's number is 0304421."),
+    ("The meeting is at 09:00.", "The meeting is at 9."),
     ("The meeting is at 09:30.", "The meeting is at 9:30."),
 ])  # fmt: skip
 def test_another_form_of_the_same_number_gives_no_hint(earlier: str, later: str) -> None:

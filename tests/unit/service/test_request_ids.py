@@ -88,15 +88,6 @@ def test_another_record_under_a_used_id_is_a_dead_letter(
     assert (letter.message_id, letter.has_unreported_part) == ("2", True)
 
 
-@pytest.mark.parametrize(("first", "second"), DIFFERENT.values(), ids=DIFFERENT)
-def test_another_record_under_an_id_of_the_same_message_is_a_dead_letter(
-    services: FakeServices, first: dict[str, Any], second: dict[str, Any]
-) -> None:
-    _push(services, first, second)
-    (letter,) = services.memories.dead_letters(10)
-    assert letter.cause == f"memories[1] has the request_id {ID} of another memory"
-
-
 def _failure(record: dict[str, Any]) -> FailedRequest:
     reading = _reading(record)
     assert isinstance(reading, FailedRequest)
