@@ -5,6 +5,7 @@ The texts of errors do not matter.
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -27,22 +28,12 @@ def _push(record: dict[str, Any], number: int) -> Push:
     return Push(Published(message_id=str(number), data=data, attributes={"namespace": "ns"}), 1)
 
 
-def _fail_at(services: FakeServices, error: str) -> None:
-    services.embedder.fault = ItemUnavailable(error)
-
-
 def _without_a_row(services: FakeServices) -> None:
     pass
 
 
-def _waiting(services: FakeServices) -> None:
-    services.embedder.fault = Unavailable("the service is away")
-    with pytest.raises(Unavailable):
-        deliveries.store(_push(TEA, 1), services)
-
-
-def _hindered(services: FakeServices) -> None:
-    _fail_at(services, "the model fails (Request id: 17)")
+def _attempted(services: FakeServices, fault: Unavailable) -> None:
+    services.embedder.fault = fault
     with pytest.raises(Unavailable):
         deliveries.store(_push(TEA, 1), services)
 
@@ -52,9 +43,13 @@ def _failed(services: FakeServices) -> None:
 
 
 def _dead_lettered(services: FakeServices) -> None:
-    _fail_at(services, "an obsolete cause")
+    services.embedder.fault = ItemUnavailable("an obsolete cause")
     deliveries.give_up(_push({**TEA, "tags": ["first"]}, 1), services)
     services.memories.drop_dead_letters(["1"])
+
+
+_waiting = partial(_attempted, fault=Unavailable("the service is away"))
+_hindered = partial(_attempted, fault=ItemUnavailable("the model fails (Request id: 17)"))
 
 
 @pytest.mark.parametrize("prepare", [_without_a_row, _waiting, _hindered, _failed, _dead_lettered])
@@ -62,7 +57,7 @@ def test_a_message_that_the_dead_letter_function_cannot_store_is_kept_with_the_l
     services: FakeServices, prepare: Any
 ) -> None:
     prepare(services)
-    _fail_at(services, "the model fails (Request id: 18)")
+    services.embedder.fault = ItemUnavailable("the model fails (Request id: 18)")
     deliveries.give_up(_push(TEA, 2), services)
     (letter,) = services.memories.dead_letters(10)
     assert (letter.message_id, letter.cause) == ("2", "the model fails (Request id: 18)")

@@ -1,8 +1,5 @@
 """Consumers tell outcome events apart by their ids, and recognise repeated events by equal ids."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import orjson
 import pytest
 
@@ -22,10 +19,9 @@ def topic(services: FakeServices) -> FakeOutcomes:
     return services.outcome_topic
 
 
-def _deliver(
-    services: FakeServices, memory: Mapping[str, Any], *, namespace: str = "ns", message_id: str = "1"
-) -> None:
-    message = Published(message_id=message_id, data=orjson.dumps(memory), attributes={"namespace": namespace})
+def _deliver(services: FakeServices, data: object, message_id: str = "1", **attributes: str) -> None:
+    raw = data if isinstance(data, bytes) else orjson.dumps(data)
+    message = Published(message_id=message_id, data=raw, attributes={"namespace": "ns", **attributes})
     store(Push(message, 1), services)
 
 
@@ -45,7 +41,7 @@ def test_the_same_record_in_two_namespaces_has_two_event_ids(services: FakeServi
 def test_a_later_failure_with_another_error_has_another_event_id(services: FakeServices, topic: FakeOutcomes) -> None:
     request_id = str(new_id())
     for number, content in enumerate(["", " "]):
-        _deliver(services, {"request_id": request_id, "content": content}, message_id=str(number))
+        _deliver(services, {"request_id": request_id, "content": content}, str(number))
     assert len({outcome.status.error for outcome in topic.told if outcome.status}) == 2
     assert len(set(_ids(topic))) == 2
 
@@ -55,7 +51,7 @@ def test_a_failure_with_the_first_error_after_another_one_has_another_event_id(
 ) -> None:
     request_id = str(new_id())
     for number, content in enumerate(["", " ", "", ""]):  # the last failure repeats an outcome, so it causes no event
-        _deliver(services, {"request_id": request_id, "content": content}, message_id=str(number))
+        _deliver(services, {"request_id": request_id, "content": content}, str(number))
     assert len(_ids(topic)) == len(set(_ids(topic))) == 3
 
 
@@ -66,7 +62,7 @@ def test_a_dead_lettered_request_that_is_published_again_and_fails_is_announced_
     services.memories.give_up(make_dead_letter("1"), [FailedRequest(request_id=request_id, error="slow")], contents={})
     services.memories.mark_announced(services.memories.unannounced_outcomes([request_id]))
     services.embedder.fault = InvalidRequest("the model refuses it")
-    _deliver(services, {"request_id": str(request_id), "content": "tea", "timestamp": "2026-05-20"}, message_id="2")
+    _deliver(services, {"request_id": str(request_id), "content": "tea", "timestamp": "2026-05-20"}, "2")
     (outcome,) = topic.told
     assert outcome.status
     assert (outcome.state, outcome.status.error) == (IngestState.DEAD_LETTERED, "the model refuses it")
@@ -75,11 +71,10 @@ def test_a_dead_lettered_request_that_is_published_again_and_fails_is_announced_
 def test_a_letter_that_fails_with_its_first_cause_after_another_one_has_another_event_id(
     services: FakeServices, topic: FakeOutcomes
 ) -> None:
-    memories, letter_id = services.memories_of("ns"), None
+    letter: dict[str, str] = {}
     for number, attributes in enumerate([{}, {"ce-specversion": "9.9"}, {}]):
-        named = {"namespace": "ns", **attributes} | ({LETTER_ID: str(letter_id)} if letter_id else {})
-        store(Push(Published(message_id=str(number), data=b"no JSON", attributes=named), 1), services)
-        letter_id = memories.mark_redriven("0", [], into="ns", now=True)
+        _deliver(services, b"no JSON", str(number), **attributes, **letter)
+        letter = {LETTER_ID: str(services.memories.mark_redriven("0", [], into="ns", now=True))}
     assert [outcome.message_id for outcome in topic.told] == ["0", "0", "0"]
     assert len(set(_ids(topic))) == 3
 
@@ -97,10 +92,10 @@ def test_an_event_that_is_published_again_has_the_same_id(
 def test_a_message_that_is_lost_again_after_a_redrive_is_announced_under_its_first_id(
     services: FakeServices, topic: FakeOutcomes
 ) -> None:
-    store(Push(Published(message_id="first", data=b"no JSON", attributes={"namespace": "ns"}), 1), services)
+    _deliver(services, b"no JSON", "first")
     redrives.redrive("first", memories=services.memories_of("ns"), queue=services.queue)
     ((data, attributes),) = services.queue.messages
-    store(Push(Published(message_id="second", data=data, attributes=attributes), 1), services)
+    _deliver(services, data, "second", **attributes)
     assert [outcome.message_id for outcome in topic.told] == ["first", "first"]
 
 
