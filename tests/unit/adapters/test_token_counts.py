@@ -40,24 +40,20 @@ def test_the_embedders_of_100_namespaces_leave_no_file_open(tmp_path: Path) -> N
     assert len(list(tmp_path.iterdir())) == 100
 
 
-def _full_device(file: Path) -> None:
-    file.symlink_to("/dev/full")
-
-
-def _directory(file: Path) -> None:
-    file.mkdir()
-
-
-def _cut_short(file: Path) -> None:
-    file.write_bytes(b"\x01\x00\x00")
-
-
 def _no_directory(file: Path) -> None:
     file.parent.rmdir()
     file.parent.write_text("a file")
 
 
-@pytest.mark.parametrize("spoil", [_full_device, _directory, _cut_short, _no_directory])
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        pytest.param(lambda file: file.symlink_to("/dev/full"), id="full device"),
+        pytest.param(Path.mkdir, id="directory"),
+        pytest.param(lambda file: file.write_bytes(b"\x01\x00\x00"), id="cut short"),
+        pytest.param(_no_directory, id="no directory"),
+    ],
+)
 def test_an_unusable_count_file_does_not_change_the_vectors_of_memories(
     tmp_path: Path, plain: OfflineEmbedder, spoil: Callable[[Path], None]
 ) -> None:

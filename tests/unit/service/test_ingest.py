@@ -15,7 +15,7 @@ import time_machine
 from mnemosyne.domain.dead_letter import DeadLetterKind
 from mnemosyne.domain.memory import FailedRequest, IngestRequest, IngestState
 from mnemosyne.domain.message import IngestMessage, encode
-from mnemosyne.errors import InvalidRequest, ItemUnavailable, Unavailable
+from mnemosyne.errors import InvalidRequest, ItemUnavailable, MnemosyneError, Unavailable
 from mnemosyne.ids import issue_request_id
 from mnemosyne.ports.embedder import Vector
 from mnemosyne.service import dead_letters, group_commit, ingest, request_status
@@ -94,13 +94,23 @@ def test_statuses_are_returned_in_the_order_of_the_ids(services: FakeServices) -
     assert [status.request_id for status in statuses] == request_ids
 
 
-class RefusingEmbedder(FakeEmbedder):
-    """Embedder that refuses texts with the word poison, like a model's safety filter."""
+class PoisonedEmbedder(FakeEmbedder):
+    """Embedder that fails for texts with the word poison, and counts the texts of each call."""
+
+    def __init__(self, error: MnemosyneError) -> None:
+        super().__init__()
+        self.error = error
+        self.calls: list[int] = []
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
+        self.calls.append(len(texts))
         if any("poison" in text for text in texts):
-            raise InvalidRequest("the model refuses this content")
+            raise self.error
         return super().embed_documents(texts)
+
+
+REFUSAL = InvalidRequest("the model refuses this content")
+"""The error of a model with a safety filter."""
 
 
 def test_an_unreadable_memory_fails_and_the_others_are_stored(services: FakeServices) -> None:
@@ -185,7 +195,7 @@ def test_requests_left_at_the_deadline_stay_queued_with_that_reason(services: Fa
 
 @pytest.mark.parametrize("poisoned", [{3, 4}, {9, 0, 5}, set(range(10))])
 def test_texts_are_embedded_once_if_the_model_refuses_others(services: FakeServices, poisoned: set[int]) -> None:
-    services.embedder = RefusingEmbedder()
+    services.embedder = PoisonedEmbedder(REFUSAL)
     requests = [request(f"poison {n}" if n in poisoned else f"fine {n}") for n in range(10)]
     expected = [IngestState.FAILED if n in poisoned else IngestState.STORED for n in range(10)]
     assert _store(services, *requests) == expected
@@ -203,23 +213,8 @@ def test_a_used_id_is_reported_once_if_the_model_refuses_other_contents(
     requests = [request(f"poison {n}" if n in poisoned else f"fine {n}") for n in range(10)]
     requests.insert(at, replace(request("b"), request_id=first.request_id))
     message = IngestMessage("ns", tuple(requests))
-    outcome = ingest.store(message, memories=services.memories, embedder=RefusingEmbedder())
+    outcome = ingest.store(message, memories=services.memories, embedder=PoisonedEmbedder(REFUSAL))
     assert outcome.conflicting == [first.request_id]
-
-
-class UnansweredEmbedder(FakeEmbedder):
-    """Embedder that does not answer for texts with the word poison, although it answers for others."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.calls: list[int] = []
-        """Number of texts in each call."""
-
-    def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
-        self.calls.append(len(texts))
-        if any("poison" in text for text in texts):
-            raise ItemUnavailable("no answer in time")
-        return super().embed_documents(texts)
 
 
 def _deliver(services: FakeServices, message: IngestMessage, deadline: float = math.inf) -> list[int]:
@@ -227,7 +222,7 @@ def _deliver(services: FakeServices, message: IngestMessage, deadline: float = m
 
     The deadline is a number of calls, because the time of the clock is the number of calls.
     """
-    services.embedder = embedder = UnansweredEmbedder()
+    services.embedder = embedder = PoisonedEmbedder(ItemUnavailable("no answer in time"))
     with pytest.MonkeyPatch.context() as patch:
         clock = SimpleNamespace(monotonic=lambda: len(embedder.calls), perf_counter=time.perf_counter)
         patch.setattr("mnemosyne.service.ingest.time", clock)
