@@ -65,8 +65,9 @@ def test_chunks_of_any_text_fit_the_model(embedder: MultilingualEmbedder, kind: 
     assert max(embedder._engine.token_count(part) for part in parts) <= INPUT_TOKENS
 
 
-def test_a_long_query_is_near_each_of_its_halves(embedder: MultilingualEmbedder) -> None:
+def test_a_long_query_is_near_its_beginning_and_its_end(embedder: MultilingualEmbedder) -> None:
     tea, cars = "Ada drinks green tea at noon. ", "Bob races fast cars at night. "
-    assert embedder._engine.token_count(tea * 70) > INPUT_TOKENS
-    both = embedder.embed_query(tea * 70 + cars * 70)
-    assert min(both @ embedder.embed_query(tea * 5), both @ embedder.embed_query(cars * 5)) > 0.9
+    assert embedder._engine.token_count(tea * 64) > INPUT_TOKENS
+    query = embedder.embed_query(tea * 64 + cars * 20)
+    assert query @ embedder.embed_query(tea * 2) > 0.9
+    assert query @ embedder.embed_query(cars * 2) > 0.86  # 0.83 if the model read only the beginning

@@ -129,7 +129,7 @@ def _stores_all(body: Any) -> bool:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("count", [400, pytest.param(10_000, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("count", [300, pytest.param(10_000, marks=pytest.mark.nightly)])
 def test_schema_and_reader_agree_on_messages_valid_and_mutated(count: int) -> None:
     pick = random.Random(20261122)
     counts = {True: 0, False: 0}

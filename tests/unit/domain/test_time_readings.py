@@ -65,7 +65,7 @@ def test_an_expression_that_repeats_words_needs_a_bounded_number_of_readings(rea
     assert len(readings) <= window.EXPRESSION_MATCHES + 1
 
 
-@pytest.mark.parametrize("name", ["conversations", "many_conversations"])
+@pytest.mark.parametrize("name", ["conversations", pytest.param("many_conversations", marks=pytest.mark.nightly)])
 def test_ordinary_questions_need_at_most_half_of_the_allowed_readings(readings: list[str], name: str) -> None:
     questions = _questions(name)
     assert len(questions) > 100

@@ -14,7 +14,7 @@ LIMIT = ChunkLimit(characters=100)
 TERRAFORM = Path(__file__).parents[3] / "terraform" / "modules" / "mnemosyne" / "functions.tf"
 
 
-@given(st.lists(st.one_of(st.integers(0, 30), st.integers(0, 4_000)), max_size=40))
+@given(st.lists(st.one_of(st.integers(0, 30), st.integers(0, 4_000)), max_size=20))
 def test_slices_keep_the_order_and_only_a_slice_of_one_request_may_exceed_the_chunk_limit(words: list[int]) -> None:
     requests = [request(f"{n} {'abcd ' * count}") for n, count in enumerate(words)]
     divided = list(slices(requests, LIMIT))
