@@ -62,6 +62,7 @@ NO_CONNECTION = ServiceUnavailable("failed to connect to all addresses; last err
         ([CUT], True),
         ([InternalServerError("Received RST_STREAM")], True),
         ([Cancelled("the stream was cancelled")], True),
+        ([CUT, NO_CONNECTION], True),
         ([NO_CONNECTION, CUT], True),
         ([CUT, PermissionDenied("no right")], True),
         ([NO_CONNECTION], False),

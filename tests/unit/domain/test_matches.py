@@ -89,6 +89,7 @@ def test_numbers_have_one_spelling_as_in_the_database(text: str, plain: str) -> 
         ("มื่อ", "เมื่อ ชื่อ ร่อ", [(1, 5)]),
         ("ทิ้ง", "ทิ้ง", [(0, 4)]),
         ("ทิง", "ทิ้ง", []),
+        ("ตาล", "น้ําตาล", [(4, 7)]),
     ],
 )
 def test_parts_of_a_text_without_spaces_are_found(query: str, text: str, spans: list[tuple[int, int]]) -> None:
