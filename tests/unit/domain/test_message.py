@@ -107,6 +107,7 @@ def test_a_message_too_large_for_the_topic_is_refused_with_its_size() -> None:
     ("data", "is_lost"),
     [
         (b"{", "message data must be JSON"),
+        (b"", "message data must be JSON"),
         (b"[" * 100_000, "nested less deeply"),
         ([GOOD], "must be a JSON object, a memory or its memories, got an array"),
         ({}, "must be a memory with content and timestamp, or have memories"),
@@ -290,6 +291,7 @@ def test_a_byte_order_mark_is_removed() -> None:
         ({"memory": GOOD, **GOOD, "content": None}, 'content is required; send the object in "memory" alone'),
         ({"memories": [GOOD]}, "content is required; timestamp is required; send each of the memories as a record"),
         ({**GOOD, "content": "", "x": GOOD}, "content must have at least 1 character, got 0"),
+        ({**GOOD, "content": None, "metadata": GOOD}, "content is required"),
         ({**GOOD, "content": None, "content_hash": "9f", "content_type": "text/plain"}, "content is required"),
         ({**GOOD, "content": 7, "text": "tea"}, "content must be a string, got 7"),
     ],
@@ -402,6 +404,7 @@ KEYED = {**IN_NS, "source": "s", "key": LONG}
             "source must contain visible characters on one line",
         ),
         (GOOD, {**IN_NS, "key": "k"}, "key needs a source"),
+        ({"memories": [GOOD]}, KEYED, "key must have at most 300 characters, got 301"),
         (
             GOOD,
             {**IN_NS, "ce-specversion": "1.0", "ce-source": "s", "ce-id": LONG},
