@@ -5,19 +5,21 @@ The texts of errors do not matter.
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from uuid import UUID
 
 import pytest
 
+from mnemosyne.domain.dead_letter import DeadLetterKind
 from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.errors import ItemUnavailable, Unavailable
 from mnemosyne.ports.embedder import Vector
-from mnemosyne.service import deliveries
+from mnemosyne.service import dead_letters, deliveries
 from mnemosyne.service.deliveries import Push
 from tests.fakes import FakeServices
-from tests.memories import status_of
+from tests.memories import make_dead_letter, status_of
 
 ID = "0192f3a4-643f-7f9f-8bdd-01b104fff04f"
 TEA: dict[str, Any] = {"content": "green tea", "timestamp": "2026-05-20T12:00:00Z", "request_id": ID}
@@ -96,3 +98,16 @@ def test_a_message_of_a_newer_version_is_a_dead_letter_even_if_its_requests_are_
     (letter,) = services.memories.dead_letters(10)
     assert letter.cause == "schema_version 2 is newer than 1, the newest version that this release of Mnemosyne reads"
     assert letter.has_unreported_part
+
+
+QUOTED = {"unreadable", "conflict", "notification", "unstorable"}
+
+
+@pytest.mark.parametrize("kind", DeadLetterKind)
+def test_the_log_has_the_cause_of_a_dead_letter_only_if_the_cause_cannot_quote_the_message(
+    services: FakeServices, caplog: pytest.LogCaptureFixture, kind: DeadLetterKind
+) -> None:
+    letter = replace(make_dead_letter("1"), cause="green tea", kind=kind)
+    dead_letters.store_dead_letter(letter, memories=services.memories_of("ns"))
+    (logged,) = [vars(record)["fields"] for record in caplog.records]
+    assert (logged["error"] != "green tea") == (kind in QUOTED)
