@@ -40,7 +40,9 @@ def _use(browser: Chromium, way: str) -> None:
         shows(browser, "Continue in the new window")
 
 
-@pytest.mark.parametrize("way", ["does nothing", "types a key", "opens the window"])
+@pytest.mark.parametrize(
+    "way", ["does nothing", "types a key", pytest.param("opens the window", marks=pytest.mark.nightly)]
+)
 def test_a_renewal_removes_the_form_unless_the_person_uses_it(
     guarded: ConsoleServer, fresh: Chromium, way: str
 ) -> None:
