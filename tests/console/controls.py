@@ -146,6 +146,11 @@ def by_keyboard(browser: Chromium, scope: str) -> list[str]:
     return [labels[index] for index in _not_activated(browser, range(len(labels)))]
 
 
+def release(browser: Chromium) -> None:
+    """Let the controls have their effects again."""
+    browser.driver.execute_script("window.watching.abort()")
+
+
 def _not_activated(browser: Chromium, indexes: Sequence[int]) -> list[int]:
     def missing() -> set[int]:
         return {*indexes} - {*browser.driver.execute_script("return [...window.activated]")}

@@ -1,5 +1,7 @@
 """The console's pages and dialogs, and how a test opens them."""
 
+from typing import Any
+
 from selenium.webdriver.common.by import By
 
 from tests.chromium import Chromium
@@ -13,28 +15,46 @@ PAGES = [
 ]  # fmt: skip
 """Paths of all pages. FIRST is the id of the oldest memory. The audit trail is the first page, because it has only few
 events at that time."""
+DIALOG, MENU = "dialog[open]", ".menu[open] .menu-list"
 IS_COMPLETE = "return Boolean(document.querySelector('main h1')) && !document.querySelector('.loading')"
-DIALOGS = {
+OVERLAYS = {
     "/": [
-        ["?"],
-        *([f"//button[contains(., '{name}')]"] for name in ("Any time", "Any tag", "Any session", "More filters")),
-        ["//main//li//input[@type='checkbox']", "//div[@class='bulk']/button[normalize-space()='Tag']"],
+        (["?"], DIALOG),
+        *(([f"//button[contains(., '{name}')]"], DIALOG) for name in ("Any time", "Any tag", "More filters")),
+        (["//summary[@aria-label='Account and appearance']"], MENU),
+        (["//main//li//input[@type='checkbox']"], ".bulk"),
+        (["//div[@class='bulk']/button[normalize-space()='Tag']"], DIALOG),
     ],
-    "/memories/FIRST": [["r"]],
+    "/memories/FIRST": [(["//summary[@aria-label='More']"], MENU), (["r"], DIALOG)],
     "/tags": [
-        ["//button[@aria-label='Rename tea']"],
-        ["//button[@aria-label='Delete the tag tea']"],
-        ["//input[@aria-label='Pick tea']", "//input[@aria-label='Pick cup']", "//button[contains(., 'Merge')]"],
+        (["//button[@aria-label='Rename tea']"], DIALOG),
+        (["//button[@aria-label='Delete the tag tea']"], DIALOG),
+        (["//input[@aria-label='Pick tea']", "//input[@aria-label='Pick cup']"], ".bulk"),
+        (["//button[contains(., 'Merge')]"], DIALOG),
     ],
     "/forget": [
-        [
-            "//form//input[@type='checkbox']",
-            "//button[normalize-space()='Show what would be forgotten']",
-            "//section//button[contains(@class, 'danger')]",
-        ]
+        (
+            [
+                "//form//input[@type='checkbox']",
+                "//button[normalize-space()='Show what would be forgotten']",
+                "//section//button[contains(@class, 'danger')]",
+            ],
+            DIALOG,
+        )
     ],
 }
-"""The dialogs of each page. Each dialog is opened by a list of keys to press and of XPaths of elements to click."""
+"""The dialogs, menus and bars of each page: a list of keys to press and of XPaths of elements to click, and the CSS
+selector of what then opens. They are opened one after another, and dialogs and menus are closed in between."""
+# Checks the open dialog, or else the page with all that is folded on it.
+AXE = """
+const [done] = arguments;
+const folded = [...document.querySelectorAll("main details:not([open])")];
+for (const one of folded) one.open = true;
+axe.run(document.querySelector("dialog[open]") ?? document, { resultTypes: ["violations"] }).then((all) => {
+  for (const one of folded) one.open = false;
+  done(all.violations.map((one) => [one.id, one.nodes.map((node) => node.html)]));
+});
+"""
 
 
 def set_width(browser: Chromium, width: int) -> None:
@@ -42,14 +62,13 @@ def set_width(browser: Chromium, width: int) -> None:
     browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
 
 
-def open_page(browser: Chromium, site: str, system: DevServer, path: str) -> str:
-    """Open a page, wait until it is complete, and return its name."""
+def open_page(browser: Chromium, site: str, system: DevServer, path: str) -> None:
+    """Open a page, and wait until it is complete."""
     opened = path
     if "FIRST" in path:
         opened = path.replace("FIRST", system.call("list_memories", {"order": "oldest"})["memories"][0]["id"])
     browser.open(f"{site}{opened}")
     wait_until(lambda: bool(browser.driver.execute_script(IS_COMPLETE)), "the page is complete")
-    return path.strip("/?").replace("=", "-").replace("/", "-") or "memories"
 
 
 def press_opener(browser: Chromium, opener: str) -> None:
@@ -59,3 +78,9 @@ def press_opener(browser: Chromium, opener: str) -> None:
         return
     wait_until(lambda: bool(browser.driver.find_elements(By.XPATH, opener)), f"{opener} is there")
     browser.driver.find_element(By.XPATH, opener).click()
+
+
+def violations(browser: Chromium) -> list[Any]:
+    """Return the violations that axe-core finds on the page or in its open dialog."""
+    found: list[Any] = browser.driver.execute_async_script(AXE)
+    return found

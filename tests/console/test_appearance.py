@@ -1,15 +1,19 @@
-"""Every page at five widths, light and dark, in forced colours and reduced motion; axe-core finds nothing."""
+"""Every page at five widths, light and dark, in forced colours and reduced motion, by mouse, touch and keyboard.
+
+axe-core finds nothing, no control is covered, and Tab reaches all controls.
+"""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from selenium.webdriver.common.by import By
-from selenium.webdriver.common.keys import Keys
 
 from tests.chromium import Chromium
-from tests.console.pages import DIALOGS, PAGES, open_page, press_opener, set_width
-from tests.console.person import find, keys
+from tests.console.controls import by_keyboard, by_mouse, by_touch, covered, release
+from tests.console.pages import PAGES, open_page, set_width, violations
+from tests.console.person import find
+from tests.console.touch import phone
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
@@ -17,107 +21,82 @@ pytestmark = pytest.mark.slow
 
 Keep = Callable[[Chromium, str], None]
 OVERFLOW = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
-AXE = """
-const [options, done] = arguments;
-for (const one of document.querySelectorAll("main details")) one.open = true;
-axe.run(document.querySelector("dialog[open]") ?? document, { resultTypes: ["violations"], ...options })
-  .then((all) => done(all.violations.map((one) => [one.id, one.nodes.map((node) => node.html)])));
-"""
-RULES_OF_COLOURS = {"runOnly": ["color-contrast", "link-in-text-block"]}
-"""Options for axe-core: the rules whose results depend on the theme."""
-
-
-@pytest.fixture(scope="module", params=[False, True], ids=["light", "dark"])
-def themed(request: pytest.FixtureRequest, browser: Chromium, axe: str) -> tuple[Chromium, str]:
-    """A browser with axe-core on each page, and its theme."""
-    theme = "dark" if request.param else "light"
-    browser.driver.set_script_timeout(60)
-    browser.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": axe})
-    _emulate(browser, **{"prefers-color-scheme": theme})
-    return browser, theme
-
-
-def _violations(browser: Chromium, **options: Any) -> list[Any]:
-    """Return the violations that axe-core finds on the page."""
-    violations: list[Any] = browser.driver.execute_async_script(AXE, options)
-    return violations
-
-
-def _emulate(browser: Chromium, **features: str) -> None:
-    """Set these CSS media features for the pages. All other media features get their usual values."""
-    arguments = {"features": [{"name": name, "value": value} for name, value in features.items()]}
-    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", arguments)
-
-
-# These tests need the dark theme only at night: in forced colours, the system chooses the colours of both themes, and
-# sizes do not depend on the theme.
-BY_NIGHT_IN_DARK = pytest.mark.parametrize(
-    "themed",
-    [pytest.param(False, id="light"), pytest.param(True, id="dark", marks=pytest.mark.nightly)],
-    indirect=True,
-)
 
 
 class OpenPage(NamedTuple):
     """A page that several tests look at."""
 
     browser: Chromium
-    theme: str
-    name: str
+    path: str
+
+    @property
+    def name(self) -> str:
+        """The name of the page's pictures."""
+        return self.path.strip("/?").replace("=", "-").replace("/", "-") or "memories"
+
+    @property
+    def controls(self) -> str:
+        """The CSS selector of the controls to test. All pages have the same navigation, so one page tests it."""
+        return "body" if self.path == "/" else "main"
 
 
 @pytest.fixture(scope="module", params=PAGES)
-def opened(request: pytest.FixtureRequest, system: DevServer, site: str, themed: tuple[Chromium, str]) -> OpenPage:
+def opened(request: pytest.FixtureRequest, system: DevServer, site: str, browser: Chromium, axe: str) -> OpenPage:
     """Open each page of the console, one after another. The browser's reports about earlier pages are discarded."""
-    browser, theme = themed
     browser.console()
+    browser.emulate()
     set_width(browser, 1280)
-    name = open_page(browser, site, system, request.param)
-    return OpenPage(browser, theme, name)
+    open_page(browser, site, system, request.param)
+    browser.driver.execute_script(axe)
+    return OpenPage(browser, request.param)
 
 
-@BY_NIGHT_IN_DARK
+def by_day(*chosen: str) -> pytest.MarkDecorator:
+    """Let a test look only at these pages by day, and at all pages at night."""
+    pages = [pytest.param(path, marks=[] if path in chosen else [pytest.mark.nightly]) for path in PAGES]
+    return pytest.mark.parametrize("opened", pages, indirect=True)
+
+
 def test_axe_reports_no_problem_and_no_element_is_wider_than_the_page(opened: OpenPage, picture: Keep) -> None:
-    browser, theme, name = opened
-    by_width: dict[int, Any] = {}
+    browser = opened.browser
     overflow: dict[int, int] = {}
     for width in (1280, 1024, 768, 375, 320):
         set_width(browser, width)
         overflow[width] = browser.driver.execute_script(OVERFLOW)
         if width in (1280, 375):
-            picture(browser, f"{name}-{width}-{theme}")
-            by_width[width] = _violations(browser)
-    assert by_width == {1280: [], 375: []}
+            picture(browser, f"{opened.name}-{width}-light")
     assert overflow == dict.fromkeys(overflow, 0)
-    # Turn on reduced motion. Without it, the colours would change in a slow transition.
-    _emulate(browser, **{"prefers-color-scheme": "dark", "prefers-reduced-motion": "reduce"})
     set_width(browser, 1280)
-    assert _violations(browser, **RULES_OF_COLOURS) == [], "in the dark theme"
-    _emulate(browser, **{"prefers-color-scheme": theme})
+    assert violations(browser) == []
     assert [line for line in browser.console() if "favicon" not in line] == []
 
 
-@BY_NIGHT_IN_DARK
-@pytest.mark.parametrize("path", DIALOGS)
-@pytest.mark.usefixtures("second_tag")
-def test_axe_reports_no_problem_in_dialogs(
-    system: DevServer, site: str, path: str, themed: tuple[Chromium, str]
-) -> None:
-    browser, _ = themed
-    set_width(browser, 1280)
-    open_page(browser, site, system, path)
-    for openers in DIALOGS[path]:
-        for opener in openers:
-            press_opener(browser, opener)
-        find(browser, "dialog[open]")
-        assert _violations(browser) == [], openers
-        keys(browser, Keys.ESCAPE)
-        wait_until(lambda: not browser.driver.find_elements(By.CSS_SELECTOR, "dialog[open]"), "it is closed")
-
-
+# With reduced motion. Without it, the colours would change in a slow transition.
+DARK = {"prefers-color-scheme": "dark", "prefers-reduced-motion": "reduce"}
 FORCED = {"forced-colors": "active", "prefers-reduced-motion": "reduce"}
-CHECKED_BY_DAY = ("/", "/memories/FIRST")
-"""Pages that axe-core checks in forced colours by day. By day, it checks the other pages only in the light theme."""
+VIEWS: dict[str, tuple[int, dict[str, str]]] = {
+    "phone": (375, {}),
+    "dark": (1280, DARK),
+    "dark-phone": (375, DARK),
+    "forced": (1280, FORCED),
+}
+
+
+@by_day("/", "/?q=oolong", "/memories/FIRST")
+@pytest.mark.parametrize(
+    "view", [pytest.param(view, marks=[pytest.mark.nightly] if view == "dark-phone" else []) for view in VIEWS]
+)
+def test_axe_reports_no_problem_in_another_view(opened: OpenPage, picture: Keep, view: str) -> None:
+    width, features = VIEWS[view]
+    opened.browser.emulate(**features)
+    set_width(opened.browser, width)
+    picture(opened.browser, f"{opened.name}-{view}")
+    # Violations of the colour contrast do not count in forced colours. The system chooses the colours of text and
+    # background, but axe-core reads some of the page's own colours instead.
+    ignored = "color-contrast" if features == FORCED else ""
+    assert [violation for violation in violations(opened.browser) if violation[0] != ignored] == []
+
+
 MOVING = """
 const style = (one) => ["", "::before", "::after"].map((part) => getComputedStyle(one, part || null));
 const isLong = (durations) => durations.split(",").some((duration) => parseFloat(duration) > 0);
@@ -137,48 +116,20 @@ return [...document.querySelectorAll(states)].filter((one) => one.checkVisibilit
 """
 
 
-@BY_NIGHT_IN_DARK
+PICK = "document.querySelector('.row .pick input')?.click()"
+
+
 def test_in_forced_colours_no_state_is_marked_by_colour_only_and_with_reduced_motion_nothing_moves(
     opened: OpenPage,
 ) -> None:
-    browser, theme, _ = opened
-    _emulate(browser, **{"prefers-color-scheme": theme}, **FORCED)
+    browser = opened.browser
+    browser.emulate(**FORCED)
     set_width(browser, 1280)
-    moving, colour_only = browser.driver.execute_script(MOVING), browser.driver.execute_script(COLOUR_ONLY)
-    _emulate(browser, **{"prefers-color-scheme": theme})
-    assert (moving, colour_only) == ([], [])
-
-
-@BY_NIGHT_IN_DARK
-@pytest.mark.parametrize(
-    "opened",
-    [pytest.param(path, marks=[] if path in CHECKED_BY_DAY else [pytest.mark.nightly]) for path in PAGES],
-    indirect=True,
-)
-def test_axe_reports_no_problem_in_forced_colours(opened: OpenPage) -> None:
-    browser, theme, _ = opened
-    _emulate(browser, **{"prefers-color-scheme": theme}, **FORCED)
-    set_width(browser, 1280)
-    violations = _violations(browser)
-    _emulate(browser, **{"prefers-color-scheme": theme})
-    # Violations of the colour contrast do not count. The system chooses the colours of text and background, but
-    # axe-core reads some of the page's own colours instead.
-    assert [violation for violation in violations if violation[0] != "color-contrast"] == []
-
-
-def test_forced_colours_and_reduced_motion_are_supported(
-    system: DevServer, site: str, themed: tuple[Chromium, str]
-) -> None:
-    browser, theme = themed
-    scheme = {"prefers-color-scheme": theme}
-    _emulate(browser, **scheme, **FORCED)
-    set_width(browser, 1280)
-    open_page(browser, site, system, "/")
-    browser.driver.find_element(By.CSS_SELECTOR, ".row .pick input").click()
-    style = "return getComputedStyle(document.querySelector(arguments[0])).getPropertyValue(arguments[1]).trim()"
-    assert browser.driver.execute_script(style, ".row.picked", "outline-style") == "solid", "not marked by colour only"
-    assert browser.driver.execute_script(style, ":root", "--calm") == "0ms"
-    _emulate(browser, **scheme)
+    browser.driver.execute_script(PICK)
+    assert browser.driver.execute_script(MOVING) == []
+    assert browser.driver.execute_script(COLOUR_ONLY) == []
+    browser.driver.execute_script(PICK)
+    browser.emulate()
 
 
 SMALL = """
@@ -190,7 +141,6 @@ return seen.filter((one) => one.checkVisibility() && !inText(one) && !one.matche
 """
 
 
-@BY_NIGHT_IN_DARK
 def test_each_control_is_large_enough_for_touch_on_a_phone(opened: OpenPage) -> None:
     browser = opened.browser
     set_width(browser, 375)
@@ -200,20 +150,33 @@ def test_each_control_is_large_enough_for_touch_on_a_phone(opened: OpenPage) -> 
     assert small == []
 
 
-@BY_NIGHT_IN_DARK
-def test_on_a_phone_the_chart_of_the_overview_names_its_last_month(
-    system: DevServer, site: str, themed: tuple[Chromium, str]
-) -> None:
-    browser, _ = themed
-    set_width(browser, 375)
-    open_page(browser, site, system, "/overview")
-    month = browser.driver.execute_script("return new Date().toLocaleString(undefined, { month: 'short' })")
-    assert find(browser, ".chart-x span:last-child").text == month
+@pytest.mark.parametrize("opened", ["/overview"], indirect=True)
+def test_on_a_phone_the_chart_of_the_overview_names_its_last_month(opened: OpenPage) -> None:
+    set_width(opened.browser, 375)
+    month = opened.browser.driver.execute_script("return new Date().toLocaleString(undefined, { month: 'short' })")
+    assert find(opened.browser, ".chart-x span:last-child").text == month
 
 
-@BY_NIGHT_IN_DARK
-def test_the_tab_bar_opens_each_page_by_touch(system: DevServer, site: str, themed: tuple[Chromium, str]) -> None:
-    browser, _ = themed
+def test_no_control_is_covered_and_each_is_activated_by_keyboard(opened: OpenPage) -> None:
+    browser, scope = opened.browser, opened.controls
+    set_width(browser, 1280)
+    assert covered(browser, scope) == []
+    assert by_keyboard(browser, scope) == []
+    with phone(browser):
+        assert covered(browser, scope) == [], "on a phone"
+    release(browser)
+
+
+@by_day("/?tags=nothing")
+def test_each_control_is_activated_by_mouse_and_touch(opened: OpenPage) -> None:
+    set_width(opened.browser, 1280)
+    assert by_mouse(opened.browser, "body") == []
+    with phone(opened.browser):
+        assert by_touch(opened.browser, "body") == []
+    release(opened.browser)
+
+
+def test_the_tab_bar_opens_each_page_by_touch(system: DevServer, site: str, browser: Chromium) -> None:
     set_width(browser, 375)
     open_page(browser, site, system, "/")
     for name, heading in (("Tags", "Tags"), ("Activity", "Activity")):
@@ -232,11 +195,9 @@ def _heading(browser: Chromium) -> str:
     return heading
 
 
-@BY_NIGHT_IN_DARK
 def test_no_page_is_wider_than_the_window_because_of_long_names(
-    system: DevServer, site: str, themed: tuple[Chromium, str]
+    system: DevServer, site: str, browser: Chromium
 ) -> None:
-    browser, _ = themed
     session, *tags = "s" * 200, "t" * 90, f"t-{'t' * 89}"
     memory_id = system.outcome(system.ingest("Long names.", tags=tags, session=session))["memory_id"]
     overflow = {}
