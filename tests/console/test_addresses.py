@@ -51,15 +51,15 @@ letGo().then(() => requestAnimationFrame(() => requestAnimationFrame(() => told(
 """
 
 
-def test_an_address_with_an_invalid_id_shows_an_error(site: str, browser: Chromium) -> None:
-    browser.open(f"{site}/memories/%")
-    shows(browser, "id must be a whole UUID")
-
-
-@pytest.mark.parametrize("filters", ["before=12026-05-01", "after=2026-13-45&q=tea"])
-def test_an_address_with_an_invalid_date_shows_an_error(site: str, browser: Chromium, filters: str) -> None:
-    browser.open(f"{site}/?{filters}")
-    shows(browser, "must be YYYY-MM-DD")
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [("memories/%", "id must be a whole UUID"), ("?after=2026-13-45&q=tea", "must be YYYY-MM-DD")],
+)
+def test_an_invalid_value_in_an_address_shows_an_error(
+    site: str, browser: Chromium, address: str, message: str
+) -> None:
+    browser.open(f"{site}/{address}")
+    shows(browser, message)
 
 
 # Lets all calls of one tool have an empty result.
@@ -137,13 +137,13 @@ def test_returning_to_a_long_list_restores_the_scroll_position(site: str, browse
 
 
 def test_going_back_to_results_shows_the_hit_that_was_opened(system: DevServer, site: str, browser: Chromium) -> None:
-    memories = [{"content": f"Lantern {n} hangs in the shed."} for n in range(30)]
+    memories = [{"content": f"Lantern {n} hangs in the shed."} for n in range(22)]
     system.outcomes(system.call("ingest_memories", {"memories": memories})["request_ids"])
     browser.open(f"{site}/?q=lantern")
     press(browser, "Load more")
-    wait_until(lambda: len(browser.driver.find_elements(By.CSS_SELECTOR, ".hit .row-link")) >= 30, "all are listed")
-    address, _ = browser.driver.execute_script(SCROLL_TO_ROW, 28)
-    click_row(browser, 28)
+    wait_until(lambda: len(browser.driver.find_elements(By.CSS_SELECTOR, ".hit .row-link")) >= 22, "all are listed")
+    address, _ = browser.driver.execute_script(SCROLL_TO_ROW, 21)
+    click_row(browser, 21)
     shows(browser, "Did it help?")
     browser.driver.back()
     wait_until(

@@ -19,6 +19,7 @@ from selenium.webdriver.common.by import By
 
 from tests.chromium import Chromium
 from tests.conformance.conftest import JS, install_javascript
+from tests.console.pages import violations
 from tests.console.server import ConsoleServer
 from tests.dev import DevServer
 from tests.fakes_wire.http import served
@@ -31,7 +32,7 @@ PAGE = b"""<!doctype html><title>host</title><body style="margin:0">
 # Holds back the answers to get_memory. The test releases them in the order that it chooses.
 HOLD = """
 const real = window.fetch;
-window.held = [];
+Object.assign(window, { held: [], letAllPass: () => { window.fetch = real; } });
 window.fetch = (...asked) => {
   if (!asked[1]?.body?.includes?.('"get_memory"')) return real(...asked);
   return new Promise((done) => { window.held.push(() => done(real(...asked))); });
@@ -89,16 +90,13 @@ def host(system: DevServer, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         yield address
 
 
-def _open(
-    browser: Chromium, host: str, tool: str, theme: str = "light", result: Any = None, **arguments: Any
-) -> dict[str, Any]:
+def _open(browser: Chromium, host: str, tool: str, theme: str = "light", **arguments: Any) -> dict[str, Any]:
     """Open the host's page, which shows the view for a call or a result of the tool. Return the data of the host.
 
     Afterwards the browser's commands go to the frame of the view.
     """
     browser.driver.switch_to.default_content()
     query = {"tool": tool, "arguments": json.dumps(arguments), "theme": theme}
-    query |= {"result": json.dumps(result)} if result else {}
     browser.open(f"{host}/?{urllib.parse.urlencode(query)}")
     ready = "return Boolean(window.seen?.ready) || document.title.startsWith('failed')"
     wait_until(lambda: browser.driver.execute_script(ready), "the view has its result", seconds=60)
@@ -113,6 +111,25 @@ def _send(browser: Chromium, result: Any) -> None:
     browser.driver.switch_to.default_content()
     browser.driver.execute_script("return window.send(arguments[0])", result)
     browser.driver.switch_to.frame(0)
+
+
+def _show(browser: Chromium, system: DevServer, tool: str, **arguments: Any) -> None:
+    """Send the result of a call to the open view."""
+    _send(browser, {"content": [], "structuredContent": system.call(tool, arguments)})
+
+
+@pytest.fixture
+def view(host: str, browser: Chromium) -> Chromium:
+    """The view in a host that is opened only once for the tests that send results to it."""
+    browser.driver.switch_to.default_content()
+    if browser.driver.execute_script("return Boolean(window.isShared)"):
+        browser.driver.switch_to.frame(0)
+        return browser
+    _open(browser, host, "memory_search", query="oolong")
+    browser.driver.switch_to.default_content()
+    browser.driver.execute_script("window.isShared = true")
+    browser.driver.switch_to.frame(0)
+    return browser
 
 
 def _says(browser: Chromium, text: str) -> None:
@@ -151,13 +168,13 @@ def test_search_results_are_shown_and_a_memory_can_be_read_completely(
     ],
 )
 def test_each_result_has_its_confidence_in_words(
-    host: str, browser: Chromium, query: str, label: str, noted: bool
+    system: DevServer, view: Chromium, query: str, label: str, noted: bool
 ) -> None:
-    _open(browser, host, "memory_search", query=query)
-    _says(browser, label)
-    assert ("Nothing close was found" in browser.text) is noted
-    said = browser.driver.execute_script("return document.querySelector('[role=status]').textContent")
-    assert said == browser.driver.find_element(By.TAG_NAME, "h1").text, "a screen reader says the title, and no texts"
+    _show(view, system, "memory_search", query=query)
+    _says(view, label)
+    assert ("Nothing close was found" in view.text) is noted
+    said = view.driver.execute_script("return document.querySelector('[role=status]').textContent")
+    assert said == view.driver.find_element(By.TAG_NAME, "h1").text, "a screen reader says the title, and no texts"
 
 
 def test_a_single_memory_is_shown_completely(system: DevServer, host: str, browser: Chromium, picture: Keep) -> None:
@@ -170,6 +187,19 @@ def test_a_single_memory_is_shown_completely(system: DevServer, host: str, brows
     assert browser.driver.execute_script(scheme) == "dark", "the scroll bars are dark, too"
     browser.driver.switch_to.default_content()
     picture(browser, "app-memory-dark")
+
+
+@pytest.fixture
+def held_view(system: DevServer, view: Chromium) -> Iterator[Chromium]:
+    """The view of a search, whose host holds back the answers to get_memory."""
+    _show(view, system, "memory_search", query="oolong")
+    _says(view, "Ada prefers oolong to coffee.")
+    view.driver.switch_to.default_content()
+    view.driver.execute_script(HOLD)
+    view.driver.switch_to.frame(0)
+    yield view
+    view.driver.switch_to.default_content()
+    view.driver.execute_script("window.letAllPass()")
 
 
 def _held(browser: Chromium) -> int:
@@ -185,12 +215,9 @@ def _release(browser: Chromium, place: int) -> None:
     browser.driver.switch_to.frame(0)
 
 
-def test_a_slow_answer_does_not_replace_a_memory_that_was_opened_later(host: str, browser: Chromium) -> None:
-    _open(browser, host, "memory_search", query="oolong")
+def test_a_slow_answer_does_not_replace_a_memory_that_was_opened_later(held_view: Chromium) -> None:
+    browser = held_view
     browser.driver.execute_script(COUNT_ANSWERS)
-    browser.driver.switch_to.default_content()
-    browser.driver.execute_script(HOLD)
-    browser.driver.switch_to.frame(0)
     for count, title in enumerate(("Note 1", "Note 2"), 1):
         browser.driver.find_element(By.XPATH, f"//button[.='{title}']").click()
         wait_until(lambda asked=count: _held(browser) == asked, f"{title} is requested")  # type: ignore[misc]
@@ -201,11 +228,8 @@ def test_a_slow_answer_does_not_replace_a_memory_that_was_opened_later(host: str
     assert browser.driver.find_element(By.TAG_NAME, "h1").text == "Note 2"
 
 
-def test_two_clicks_on_a_memory_send_one_request(host: str, browser: Chromium) -> None:
-    _open(browser, host, "memory_search", query="oolong")
-    browser.driver.switch_to.default_content()
-    browser.driver.execute_script(HOLD)
-    browser.driver.switch_to.frame(0)
+def test_two_clicks_on_a_memory_send_one_request(held_view: Chromium) -> None:
+    browser = held_view
     button = browser.driver.find_element(By.XPATH, "//button[.='Note 1']")
     ActionChains(browser.driver).double_click(button).perform()
     browser.driver.find_element(By.XPATH, "//button[.='Note 2']").click()
@@ -213,54 +237,52 @@ def test_two_clicks_on_a_memory_send_one_request(host: str, browser: Chromium) -
     assert _held(browser) == 2, "one request for each memory"
 
 
-def test_the_versions_of_a_memory_lead_to_each_other(system: DevServer, host: str, browser: Chromium) -> None:
+def test_the_versions_of_a_memory_lead_to_each_other(system: DevServer, view: Chromium) -> None:
     old, new = (system.remember(f"The urn is {colour}.") for colour in ("red", "green"))
     system.call("update_memory", {"id": old, "superseded_by": new})
-    _open(browser, host, "get_memory", id=new)
-    _says(browser, "The urn is green.")
-    browser.driver.find_element(By.XPATH, f"//button[.='{old}']").click()
-    _says(browser, f"Replaced by {new}")
-    browser.driver.find_element(By.XPATH, "//button[.='Back to the first memory']").click()
-    _says(browser, "The urn is green.")
-    assert "Back to" not in browser.text
+    _show(view, system, "get_memory", id=new)
+    _says(view, "The urn is green.")
+    view.driver.find_element(By.XPATH, f"//button[.='{old}']").click()
+    _says(view, f"Replaced by {new}")
+    view.driver.find_element(By.XPATH, "//button[.='Back to the first memory']").click()
+    _says(view, "The urn is green.")
+    assert "Back to" not in view.text
     system.call("delete_memory", {"ids": [old, new]})
 
 
-def test_an_earlier_state_is_named_and_its_memories_are_opened_in_that_state(
-    system: DevServer, host: str, browser: Chromium
-) -> None:
+def test_an_earlier_state_is_named_and_its_memories_are_opened_in_that_state(system: DevServer, view: Chromium) -> None:
     id_ = system.remember("The amphora is blue.", tags=["early"])
     moment = system.call("get_memory", {"id": id_})["created_at"]
     system.call("update_memory", {"id": id_, "tags": ["late"]})
-    _open(browser, host, "memory_search", query="amphora", as_of=moment)
-    _says(browser, "As of ")
-    browser.driver.find_element(By.XPATH, "//h2[contains(., 'amphora')]/button").click()
-    _says(browser, "Back to results")
-    assert "As of " in browser.text and "early" in browser.text and "late" not in browser.text
+    _show(view, system, "memory_search", query="amphora", as_of=moment)
+    _says(view, "As of ")
+    view.driver.find_element(By.XPATH, "//h2[contains(., 'amphora')]/button").click()
+    _says(view, "Back to results")
+    assert "As of " in view.text and "early" in view.text and "late" not in view.text
     system.call("delete_memory", {"id": id_})
 
 
-def test_an_error_leads_back_to_the_results(host: str, browser: Chromium) -> None:
+def test_an_error_leads_back_to_the_results(view: Chromium) -> None:
     results = {"memories": [{"id": "01a1fd98-820d-74ac-bf32-ad3eec4e3d5f", "title": "Deleted since"}]}
-    _open(browser, host, "memory_search", result={"content": [], "structuredContent": results})
-    browser.driver.find_element(By.XPATH, "//button[.='Deleted since']").click()
-    _says(browser, "no memory has the id")
-    assert browser.driver.switch_to.active_element.tag_name == "h1", "the heading has the focus"
-    browser.driver.find_element(By.XPATH, "//button[.='Back to results']").click()
-    _says(browser, "Deleted since")
+    _send(view, {"content": [], "structuredContent": results})
+    view.driver.find_element(By.XPATH, "//button[.='Deleted since']").click()
+    _says(view, "no memory has the id")
+    assert view.driver.switch_to.active_element.tag_name == "h1", "the heading has the focus"
+    view.driver.find_element(By.XPATH, "//button[.='Back to results']").click()
+    _says(view, "Deleted since")
 
 
-def test_ids_times_and_titles_are_shown_as_people_read_them(host: str, browser: Chromium) -> None:
+def test_ids_times_and_titles_are_shown_as_people_read_them(view: Chromium) -> None:
     title = "תה Oolong 7"
     times = {"after": "2026-10-01T00:00:00Z", "before": "2026-10-31T23:59:59.999999Z"}
     results = {"memories": [{"id": "1", "title": title, "supersedes": ["id-2", "id-3"]}], "window": times}
-    _open(browser, host, "memory_search", result={"content": [], "structuredContent": results})
-    assert "Replaces id-2 id-3" in browser.text
-    assert "2026, " in browser.text and "T00:00:00Z" not in browser.text
-    memory = {"title": title, "content": "x"}
-    _open(browser, host, "get_memory", result={"content": [], "structuredContent": memory})
+    _send(view, {"content": [], "structuredContent": results})
+    _says(view, "Replaces id-2 id-3")
+    assert "2026, " in view.text and "T00:00:00Z" not in view.text
+    _send(view, {"content": [], "structuredContent": {"title": title, "content": "x"}})
+    _says(view, title)
     heading = "return getComputedStyle(document.querySelector('h1')).direction"
-    assert browser.driver.execute_script(heading) == "rtl"
+    assert view.driver.execute_script(heading) == "rtl"
 
 
 OF_ANOTHER_VERSION = [
@@ -275,12 +297,11 @@ OF_ANOTHER_VERSION = [
 """Structured results, and a text that the view shows for each."""
 
 
-def test_a_result_of_another_version_is_shown_in_part_or_as_text(host: str, browser: Chromium) -> None:
-    _open(browser, host, "memory_search", query="oolong")
+def test_a_result_of_another_version_is_shown_in_part_or_as_text(view: Chromium) -> None:
     for structured, message in OF_ANOTHER_VERSION:
         text = message if message.startswith("no ") else "as a text"
-        _send(browser, {"content": [{"type": "text", "text": text}], "structuredContent": structured})
-        _says(browser, message)
+        _send(view, {"content": [{"type": "text", "text": text}], "structuredContent": structured})
+        _says(view, message)
 
 
 def _content(browser: Chromium) -> str | None:
@@ -288,18 +309,17 @@ def _content(browser: Chromium) -> str | None:
     return content
 
 
-def test_stored_text_is_shown_as_text_within_500_pixels(system: ConsoleServer, host: str, browser: Chromium) -> None:
+def test_stored_text_is_shown_as_text_within_500_pixels(system: ConsoleServer, view: Chromium) -> None:
     contents = (HTML, "\u202eright to left\u202c", "\x1b[31mred", "long " * 20_000)
     ids = system.remember_all(*({"content": content} for content in contents))
-    _open(browser, host, "get_memory", id=ids[0])
     for id_, content in zip(ids, contents, strict=True):
-        _send(browser, {"content": [], "structuredContent": system.call("get_memory", {"id": id_})})
-        wait_until(lambda text=content: _content(browser) == text, "it is shown")  # type: ignore[misc]
-        assert browser.driver.find_elements(By.CSS_SELECTOR, "main script, main img") == []
-        assert max(_sizes(browser)) <= 500
-        assert browser.driver.title == "host"
-        browser.driver.switch_to.frame(0)
-    system.call("delete_memory", {"ids": ids})
+        _show(view, system, "get_memory", id=id_)
+        wait_until(lambda text=content: _content(view) == text, "it is shown")  # type: ignore[misc]
+        assert view.driver.find_elements(By.CSS_SELECTOR, "main script, main img") == []
+        assert max(_sizes(view)) <= 500
+        assert view.driver.title == "host"
+        view.driver.switch_to.frame(0)
+    system.delete(ids)
 
 
 def test_a_new_height_is_reported_to_the_host_once(host: str, browser: Chromium) -> None:
@@ -318,11 +338,8 @@ def test_a_new_height_is_reported_to_the_host_once(host: str, browser: Chromium)
     assert browser.driver.execute_script("return window.seen.width") is None, "the host decides the width"
 
 
-def test_axe_finds_nothing_in_the_view(host: str, browser: Chromium, axe: str) -> None:
-    _open(browser, host, "memory_search", query="oolong")
-    _says(browser, "Ada prefers oolong to coffee.")
-    browser.driver.execute_script(axe)
-    result = browser.driver.execute_async_script(
-        "const told = arguments[0]; axe.run(document).then((all) => told(all.violations.map((one) => one.id)))"
-    )
-    assert result == []
+def test_axe_finds_nothing_in_the_view(system: DevServer, view: Chromium, axe: str) -> None:
+    _show(view, system, "memory_search", query="oolong")
+    _says(view, "Ada prefers oolong to coffee.")
+    view.driver.execute_script(axe)
+    assert violations(view) == []

@@ -10,6 +10,7 @@ import pytest
 from selenium.webdriver.common.by import By
 
 from tests.chromium import Chromium
+from tests.console.conftest import NOTES
 from tests.console.controls import by_keyboard, by_mouse, by_touch, covered, release
 from tests.console.pages import PAGES, open_page, set_width, violations
 from tests.console.person import find
@@ -155,6 +156,16 @@ def test_on_a_phone_the_chart_of_the_overview_names_its_last_month(opened: OpenP
     set_width(opened.browser, 375)
     month = opened.browser.driver.execute_script("return new Date().toLocaleString(undefined, { month: 'short' })")
     assert find(opened.browser, ".chart-x span:last-child").text == month
+
+
+@pytest.mark.parametrize(
+    ("opened", "links", "word"),
+    [("/", ".row-link", "Note {}"), ("/activity", "tbody a.btn", "Open")],
+    indirect=["opened"],
+)
+def test_a_screen_reader_says_which_memory_a_link_opens(opened: OpenPage, links: str, word: str) -> None:
+    names = [link.accessible_name for link in opened.browser.driver.find_elements(By.CSS_SELECTOR, links)]
+    assert {*names} == {f"{word.format(number)} {text}" for number, text in enumerate(NOTES, 1)}
 
 
 def test_no_control_is_covered_and_each_is_activated_by_keyboard(opened: OpenPage) -> None:

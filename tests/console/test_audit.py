@@ -55,11 +55,11 @@ def test_a_name_filters_by_person_and_a_person_without_events_has_none(site: str
 
 
 def test_older_events_follow_the_latest(system: DevServer, site: str, browser: Chromium) -> None:
-    for _ in range(60):
+    for _ in range(51):
         system.call("memory_stats", {})
     every = {"action": "memory_stats", "limit": 100}
-    wait_until(lambda: len(system.call("list_audit", every)["events"]) >= 60, "the calls are recorded")
+    wait_until(lambda: len(system.call("list_audit", every)["events"]) > 50, "the calls are recorded")
     browser.open(f"{site}/audit?action=memory_stats")
     wait_until(lambda: len(_rows(browser)) == 50, "the first page is there")
     press(browser, "Older events")
-    wait_until(lambda: len(_rows(browser)) >= 60, "the other events are there")
+    wait_until(lambda: len(_rows(browser)) > 50, "the other events are there")

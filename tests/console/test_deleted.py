@@ -12,7 +12,7 @@ from tests.console.timers import end_message, keep_messages
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("way", ["page", "message after an outage", pytest.param("message", marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("way", ["page", "message after an outage"])
 def test_what_a_deleted_memory_replaced_can_be_current_again(
     system: ConsoleServer, site: str, browser: Chromium, way: str
 ) -> None:

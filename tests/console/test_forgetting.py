@@ -7,22 +7,12 @@ from selenium.webdriver.common.keys import Keys
 
 from mnemosyne.domain.forgetting import Selection
 from tests.chromium import Chromium
+from tests.console.holds import hold, release
 from tests.console.person import click, find, follow, keys, open_page, press, shows
 from tests.console.server import ConsoleServer
 from tests.dev import DevServer
-from tests.waiting import wait_until
 
 LISTED = "return [...document.querySelectorAll('main section li a')].map((link) => link.textContent)"
-
-# Holds back the calls that forget memories until the test calls `release`.
-HOLD_FORGETTING = """
-const real = window.fetch;
-const released = new Promise((resolve) => { window.release = resolve; });
-window.fetch = async (address, asked) => {
-  if (/"token"/.test(asked?.body)) await released;
-  return real(address, asked);
-};
-"""
 
 
 def test_a_person_sees_the_memories_of_a_tag_before_forgetting_them(
@@ -54,12 +44,12 @@ def test_the_receipt_is_shown_to_a_person_who_left_the_page_during_the_forgettin
     browser.open(f"{site}/forget")
     find(browser, "#forget-session").send_keys("skating")
     press(browser, "Show what would be forgotten")
-    browser.driver.execute_script(HOLD_FORGETTING)
+    hold(browser, "forget_memories")
     press(browser, "Forget 1 memory")
     click(browser, "dialog .btn.danger")
     open_page(browser, "Import")
     shows(browser, "Choose what to forget")
-    browser.driver.execute_script("window.release()")
+    release(browser)
     follow(browser, "Choose what to forget")
     shows(browser, "1 memory forgotten. The receipt: mnemosyne receipt show ")
     click(browser, ".note .btn")
@@ -95,32 +85,3 @@ def test_the_page_of_a_held_memory_shows_the_reason_and_no_deletion(
     assert "Closing the tab keeps it" not in browser.text
     system.owner.holds.release("default", hold_id)
     system.call("delete_memory", {"id": id_})
-
-
-def test_memories_are_forgotten_by_keyboard_only(site: str, browser: Chromium, system: DevServer) -> None:
-    system.outcome(system.ingest("Dan sails on Fridays.", session="sailing"))
-    before = system.call("memory_stats", {})["memories"]
-    browser.open(f"{site}/forget")
-    shows(browser, "Show what would be forgotten")
-    _tab_to(browser, "#forget-session")
-    keys(browser, "sailing", Keys.ENTER)
-    shows(browser, "1 memory would be forgotten")
-    _tab_to(browser, "section .btn.danger")
-    keys(browser, Keys.ENTER)
-    shows(browser, "This cannot be undone.")
-    _tab_to(browser, "dialog .btn.danger")
-    keys(browser, Keys.ENTER)
-    shows(browser, "1 memory forgotten. The receipt: mnemosyne receipt show ")
-    assert system.call("memory_stats", {})["memories"] == before - 1
-    _tab_to(browser, ".note .btn")
-    keys(browser, Keys.ENTER)
-    wait_until(lambda: "The receipt" not in browser.text, "the message is closed")
-
-
-def _tab_to(browser: Chromium, selector: str) -> None:
-    """Press Tab until the element of a CSS selector has the focus."""
-    for _ in range(60):
-        keys(browser, Keys.TAB)
-        if browser.driver.execute_script("return document.activeElement.matches(arguments[0])", selector):
-            return
-    raise AssertionError(f"{selector} is not reached with Tab")

@@ -14,25 +14,23 @@ from tests.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
-HOSTILE = [
-    "<script>document.title = 'owned'</script><img src=x onerror=\"document.title = 'owned'\">",
-    "[a link](javascript:alert(1)) **bold** # heading <iframe src=//evil.example></iframe>",
-    "![i](https://evil.example/i.png) [t](https://x.example\" onclick=\"document.title='owned')",
-    "\x1b[31mred\x1b[0m",
+HOSTILE = {
+    "markup": "<script>document.title = 'owned'</script><img src=x onerror=\"document.title = 'owned'\">\n\n"
+    "[a link](javascript:alert(1)) **bold** # heading <iframe src=//evil.example></iframe>\n\n"
+    "![i](https://evil.example/i.png) [t](https://x.example\" onclick=\"document.title='owned')\n\n"
     "\u202eright to left\u202c \u05e9\u05dc\u05d5\u05dd",
-    "long " * 20_000,
-]
-
-
+    "ansi": "\x1b[31mred\x1b[0m",
+    "long": "long " * 20_000,
+}
 ACTIVE = "main :is(script, img, iframe, [onclick], a[href^=javascript])"
 
 
 @pytest.fixture(scope="module")
-def hostile(system: ConsoleServer) -> Iterator[list[str]]:
-    """The ids of memories with the texts of HOSTILE, all with the same tag."""
-    ids = system.remember_all(*({"content": content, "tags": ["<b>x</b>"]} for content in HOSTILE))
-    yield ids
-    system.call("delete_memory", {"ids": ids})
+def hostile(system: ConsoleServer) -> Iterator[dict[str, str]]:
+    """The ids of memories with the texts of HOSTILE, by name, all with the same tag."""
+    ids = system.remember_all(*({"content": content, "tags": ["<b>x</b>"]} for content in HOSTILE.values()))
+    yield dict(zip(HOSTILE, ids, strict=True))
+    system.delete(ids)
 
 
 def _has_no_effect(browser: Chromium) -> None:
@@ -43,26 +41,26 @@ def _has_no_effect(browser: Chromium) -> None:
 
 @pytest.mark.parametrize("path", ["/?tags={tag}", "/?tags={tag}&q=title+link+red+left+long"])
 def test_stored_markup_and_control_characters_have_no_effect_in_lists(
-    site: str, browser: Chromium, hostile: list[str], path: str
+    site: str, browser: Chromium, hostile: dict[str, str], path: str
 ) -> None:
     browser.console()
     browser.open(f"{site}{path.format(tag=quote('<b>x</b>'))}")
     listed = "return [...document.querySelectorAll('main [data-id]')].map((row) => row.dataset.id)"
-    wait_until(lambda: {*browser.driver.execute_script(listed)} == {*hostile}, "all are listed")
+    wait_until(lambda: {*browser.driver.execute_script(listed)} == {*hostile.values()}, "all are listed")
     _has_no_effect(browser)
 
 
-@pytest.mark.parametrize("place", range(len(HOSTILE)), ids=["html", "markdown", "image", "ansi", "bidi", "long"])
+@pytest.mark.parametrize("name", HOSTILE)
 def test_stored_markup_and_control_characters_have_no_effect_on_the_page_of_a_memory(
-    site: str, browser: Chromium, hostile: list[str], place: int
+    site: str, browser: Chromium, hostile: dict[str, str], name: str
 ) -> None:
     browser.console()
-    browser.open(f"{site}/memories/{hostile[place]}")
+    browser.open(f"{site}/memories/{hostile[name]}")
     find(browser, ".read, pre.source")
     _has_no_effect(browser)
     if not browser.driver.find_elements(By.CSS_SELECTOR, "pre.source"):
         press(browser, "Source")
-    assert find(browser, "pre.source").get_property("textContent") == HOSTILE[place]
+    assert find(browser, "pre.source").get_property("textContent") == HOSTILE[name]
     _has_no_effect(browser)
 
 

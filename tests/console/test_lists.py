@@ -294,4 +294,6 @@ def test_text_from_right_to_left_is_shown_and_typed_from_right_to_left(
     for selector in ("#content", "#add-tags"):
         bidi = find(browser, selector).value_of_css_property("unicode-bidi")
         assert bidi == "plaintext", "each line is aligned by its first letter"
+    find(browser, "#content").send_keys(hebrew)
+    assert find(browser, "#content").value_of_css_property("direction") == "rtl"
     system.call("delete_memory", {"ids": stored})

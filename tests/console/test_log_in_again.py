@@ -5,22 +5,13 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from tests.chromium import Chromium
+from tests.console.failing import REFUSE
 from tests.console.log_ins import REFUSE_ONE_TOKEN, use_key
 from tests.console.person import click, find, follow, keys, press, reads, shows, titles, type_into, wait_for_titles
 from tests.console.server import ConsoleServer
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.slow
-
-# Lets all calls of one tool fail, as if the server refused them, until `isCalm` is true.
-REFUSE_UNTIL_CALM = """
-const [tool] = arguments;
-const real = window.fetch;
-const error = { jsonrpc: "2.0", id: null, error: { code: -32000, message: "too many requests" } };
-window.fetch = (...asked) =>
-  (!window.isCalm && asked[1]?.body?.includes?.(`"${tool}"`)
-    ? Promise.resolve(new Response(JSON.stringify(error), { status: 429 })) : real(...asked));
-"""
 
 
 def test_what_was_typed_into_the_form_of_a_memory_is_kept_during_a_log_in(
@@ -59,14 +50,14 @@ def test_what_was_typed_is_kept_if_the_server_cannot_say_at_once_who_logged_in(
     type_into(browser, "content", "Typed for an hour")
     shows(browser, "kit")
     browser.driver.execute_script(REFUSE_ONE_TOKEN, "ingest_memory")
-    browser.driver.execute_script(REFUSE_UNTIL_CALM, "who_am_i")
+    browser.driver.execute_script(REFUSE, "who_am_i", 429)
     press(browser, "Add")
     shows(browser, "You have been logged out.")
     assert not browser.driver.find_element(By.ID, "content").is_displayed()
     keys(browser, "/")
     assert browser.url.endswith("/add"), "the keyboard belongs to the form of the log-in"
     use_key(browser, second)
-    shows(browser, "too many requests")
+    shows(browser, "try again later")
     browser.driver.execute_script("window.isCalm = true")
     press(browser, "Try again")
     assert find(browser, "#content").get_property("value") == "Typed for an hour"
@@ -121,7 +112,7 @@ def test_a_correction_that_a_log_in_interrupted_says_that_it_replaces_nothing(
     browser.open(f"http://127.0.0.1:{guarded.port}/add?replaces={id_}")
     use_key(browser, first)
     type_into(browser, "content", "The boat was painted green.")
-    browser.driver.execute_script(REFUSE_UNTIL_CALM.replace("429", "401"), "ingest_status")
+    browser.driver.execute_script(REFUSE, "ingest_status", 401)
     press(browser, "Add")
     shows(browser, "You have been logged out.")
     browser.driver.execute_script("window.isCalm = true")

@@ -15,7 +15,7 @@ from tests.console.holds import hold, release, wait_until_held
 from tests.console.log_ins import use_key
 from tests.console.person import click, drop, find, open_page, press, reads, shows, wait_for_titles
 from tests.console.server import ConsoleServer
-from tests.dev import COMMAND, DevServer
+from tests.dev import COMMAND
 from tests.fakes import request
 from tests.waiting import wait_until
 
@@ -145,21 +145,6 @@ def test_an_import_waits_while_the_browser_is_offline(site: str, browser: Chromi
         be_offline(browser, False)
     shows(browser, "20 stored")
     assert "not stored" not in browser.text and "unknown" not in browser.text
-
-
-@pytest.mark.nightly
-def test_an_import_waits_while_the_server_is_unavailable(own_dev: DevServer, fresh: Chromium) -> None:
-    lines = "".join(f'{{"content": "Kept through an outage: {n}.", "timestamp": "2025-03-01"}}\n' for n in range(3_000))
-    own_dev.start()
-    fresh.open(f"http://127.0.0.1:{own_dev.port}/import")
-    shows(fresh, "Drop files or a folder")
-    drop(fresh, "outage.jsonl", lines)
-    shows(fresh, "Importing …")
-    own_dev.stop()
-    shows(fresh, "Waiting: The server cannot be reached.")
-    own_dev.start()
-    wait_until(lambda: fresh.shows("3,000 stored"), "all of it is imported", seconds=240)
-    assert "not stored" not in fresh.text and "unknown" not in fresh.text
 
 
 def test_a_corrected_file_can_be_chosen_again(site: str, browser: Chromium, tmp_path: Path) -> None:

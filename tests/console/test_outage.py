@@ -5,7 +5,7 @@ from selenium.webdriver.common.by import By
 
 from tests.chromium import Chromium
 from tests.console.failing import be_offline
-from tests.console.person import click, find, press, shows, wait_for_titles
+from tests.console.person import find, press, shows, wait_for_titles
 from tests.console.server import ConsoleServer
 from tests.waiting import wait_until
 
@@ -35,18 +35,6 @@ def test_an_outage_is_shown_on_the_page_and_the_page_retries(site: str, browser:
     press(browser, "Try now")
     wait_until(lambda: NOTE not in browser.text, "the note is gone")
     assert "No connection" not in browser.text
-
-
-def test_the_page_recovers_from_an_outage_without_a_click(site: str, browser: Chromium) -> None:
-    browser.open(f"{site}/overview")
-    shows(browser, "Memories by month")
-    be_offline(browser, True)
-    try:
-        click(browser, ".nav [href='/tags']")
-        shows(browser, NOTE)
-    finally:
-        be_offline(browser, False)
-    wait_until(lambda: NOTE not in browser.text, "the note is gone", seconds=60)
 
 
 def test_the_overview_claims_neither_health_nor_failed_requests_in_an_outage(site: str, browser: Chromium) -> None:

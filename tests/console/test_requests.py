@@ -8,6 +8,7 @@ from selenium.webdriver.common.by import By
 from mnemosyne.domain.memory import IngestRequest
 from tests.chromium import Chromium
 from tests.console.conftest import DESKTOP
+from tests.console.failing import REFUSE
 from tests.console.holds import hold, release, wait_until_held
 from tests.console.person import click, find, open_page, press, shows
 from tests.console.server import ConsoleServer
@@ -35,19 +36,6 @@ window.fetch = (...asked) => {
   });
 };
 document.dispatchEvent(new Event("visibilitychange"));
-"""
-# Lets all calls of one tool fail with 429, as if the server had too many requests.
-REFUSE = """
-const [tool] = arguments;
-const real = window.fetch;
-const error = { jsonrpc: "2.0", id: null, error: { code: -32000, message: "too many requests: try again in 7 s" } };
-window.fetch = (...asked) =>
-  (asked[1]?.body?.includes(`"${tool}"`) ? Promise.resolve(new Response(JSON.stringify(error), { status: 429 }))
-    : real(...asked));
-"""
-RELEASE = """
-const done = arguments[0];
-release().then(() => requestAnimationFrame(() => requestAnimationFrame(() => done())));
 """
 
 
@@ -120,11 +108,11 @@ def test_a_late_answer_to_the_refresh_of_another_tab_changes_nothing(
     browser.open(f"{site}/activity")
     wait_until(lambda: {"state stored", "state failed"} <= {*_shown_states(browser)}, "all requests are listed")
     browser.driver.execute_script(ASK_AND_HOLD)
-    wait_until(lambda: bool(browser.driver.execute_script("return Boolean(window.release)")), "the page asks")
+    wait_until_held(browser)
     click(browser, ".tabs [href='/activity?state=dead_lettered']")
     wait_until(lambda: {*_shown_states(browser)} == {"state failed"}, "the others are left out")
     id_ = system.outcome(system.ingest("Stored meanwhile."))["memory_id"]
-    browser.driver.execute_async_script(RELEASE)
+    release(browser)
     system.call("delete_memory", {"id": id_})
     assert {*_shown_states(browser)} == {"state failed"}
 
@@ -159,11 +147,11 @@ def test_no_row_moves_while_the_pointer_moves_over_the_list(
     browser.open(f"{site}/activity")
     _box(browser, "Picked request 0.")
     browser.driver.execute_script(ASK_AND_HOLD)
-    wait_until(lambda: bool(browser.driver.execute_script("return Boolean(window.release)")), "the page asks")
+    wait_until_held(browser)
     before = _shown_states(browser)
     id_ = system.outcome(system.ingest("Stored while the pointer moves."))["memory_id"]
     browser.driver.execute_script(MOVE)
-    browser.driver.execute_async_script(RELEASE)
+    release(browser)
     assert _shown_states(browser) == before
     assert browser.driver.execute_script(ASK) == 0
     browser.driver.execute_script("window.isResting = true")
@@ -223,6 +211,6 @@ def test_a_refused_question_before_an_action_is_reported(
     browser: Chromium, given_up: list[IngestRequest], tool: str, button: str
 ) -> None:
     wait_until(lambda: bool(browser.driver.find_elements(By.XPATH, button)), "the button is there")
-    browser.driver.execute_script(REFUSE, tool)
+    browser.driver.execute_script(REFUSE, tool, 429)
     browser.driver.find_element(By.XPATH, button).click()
-    shows(browser, "too many requests: try again in 7 s")
+    shows(browser, "try again later")

@@ -11,7 +11,7 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.slow
 
 DAY = "2024-06-01"
-ROWS = 250
+ROWS = 130
 SLICE = 50
 """The value of the constant `SLICE` in slices.js: the number of rows that are rendered at a time."""
 # Counts the rows that are added in each frame, and the changed elements within rows. The observer reports changes at
@@ -56,7 +56,7 @@ def _wait_for(browser: Chromium, rows: int) -> None:
 
 def test_a_restored_list_adds_a_bounded_number_of_rows_per_frame(many: Chromium) -> None:
     many.driver.execute_script("document.querySelector('.row-link').click()")
-    shows(many, "Row 249.")
+    shows(many, f"Row {ROWS - 1}.")
     many.driver.execute_script(WATCH)
     many.driver.back()
     _wait_for(many, ROWS)

@@ -20,8 +20,7 @@ async function main() {
   const { tools } = await client.listTools();
   const uri = getToolUiResourceUri(tools.find((tool) => tool.name === name));
   const { contents: [view] } = await client.readResource({ uri });
-  const given = JSON.parse(asked.get("result"));
-  const result = given ?? await client.callTool({ name, arguments: args });
+  const result = await client.callTool({ name, arguments: args });
   window.seen = { uri, mimeType: view.mimeType, meta: view._meta, sizes: [], model: result.content };
   const frame = document.querySelector("iframe");
   const bridge = new AppBridge(client, { name: "host", version: "1" }, { serverTools: {}, openLinks: {}, logging: {} },
