@@ -2,16 +2,20 @@
 
 import gzip
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import click
 import pytest
 
+from mnemosyne.cli.main import cli
 from tests.dev import COMMAND, DevServer
 from tests.documented_commands import DOCUMENTS, ROOT, blocks, commands
 from tests.publisher import Publisher
@@ -20,6 +24,8 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.slow
 
 TYPED = [document for document in DOCUMENTS if any(command.is_run for command in commands(document))]
+BY_DAY = ("README.md", "tutorial.md")
+"""Documents whose commands are run by day. By day, the commands of the other documents are only parsed."""
 FILES = {
     "notes/tea.md": "---\ntags: [drink]\n---\nAda prefers green tea.\n",
     "export.jsonl": '{"content": "The kiln is fired on Thursdays.", "timestamp": "2026-05-20"}\n',
@@ -112,7 +118,13 @@ def clone(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("document", TYPED, ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "document",
+    [
+        pytest.param(path, id=str(path.relative_to(ROOT)), marks=[] if path.name in BY_DAY else [pytest.mark.nightly])
+        for path in TYPED
+    ],
+)
 def test_each_command_succeeds_and_prints_the_documented_memories(
     terminal: Terminal, clone: Path, document: Path
 ) -> None:
@@ -127,6 +139,19 @@ def _documented_memories(document: Path) -> list[str]:
     """Return the contents of memories in the outputs that a document shows."""
     lines = [line for _, language, block in blocks(document.read_text()) if language == "text" for line in block]
     return [line for line in lines if line.startswith("    ") and not line.startswith("    (replaces ")]
+
+
+def test_each_documented_command_has_only_known_names_and_options() -> None:
+    typed = [command.text for document in TYPED for command in commands(document) if command.is_run]
+    parsed = [line for text in typed for line in re.findall(r"(?:^|; |\S+=\S+ )mnemosyne ([^|<>&;]*)", text)]
+    for line in parsed:
+        command: click.Command = cli
+        words = shlex.split(line)
+        while words and isinstance(command, click.Group):
+            command = command.commands[words.pop(0)]
+        with suppress(click.BadParameter):  # a value that is a placeholder
+            command.make_context(line, words)
+    assert len(parsed) > 40
 
 
 def test_the_rows_that_the_guide_publishes_are_stored(terminal: Terminal, clone: Path) -> None:

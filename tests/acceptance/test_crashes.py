@@ -62,11 +62,9 @@ class Crashed:
         return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
-@pytest.fixture(
-    scope="module", params=[pytest.param("mnemosyne-", marks=pytest.mark.nightly), "mnemosyne with spaces "]
-)
-def _crashed_once(request: pytest.FixtureRequest) -> Iterator[Crashed]:
-    with tempfile.TemporaryDirectory(prefix=request.param) as directory:
+@pytest.fixture(scope="module")
+def _crashed_once() -> Iterator[Crashed]:
+    with tempfile.TemporaryDirectory(prefix="mnemosyne with spaces ") as directory:
         dev = DevServer(Path(directory))
         try:
             yield Crashed(dev)

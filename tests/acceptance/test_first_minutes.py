@@ -105,8 +105,9 @@ def test_the_last_paragraph_of_a_long_memory_is_found_first(dev: DevServer) -> N
     answer = "Finally, the password of the greenhouse irrigation controller was changed to marigold seventeen."
     content = f"{filler[:20_000]}\n\n{answer}"
     memory_id = dev.outcome(dev.ingest(content, tags=["long"]))["memory_id"]
-    for n in range(20):
-        dev.outcome(dev.ingest(f"The committee discussed department {n} and its greenhouse budget.", tags=["long"]))
+    others = [f"The committee discussed department {n} and its greenhouse budget." for n in range(20)]
+    memories = [{"content": other, "tags": ["long"]} for other in others]
+    dev.outcomes(dev.call("ingest_memories", {"memories": memories})["request_ids"])
     for mode in ("semantic", "hybrid"):
         arguments = {
             "query": "What is the greenhouse irrigation controller's password?",

@@ -23,7 +23,9 @@ TESTED = {
 """What the documented installation commands install. If the documents get another command, it needs a test."""
 
 
-@pytest.mark.parametrize("distribution", ["mnemosyne_serverless", "mnemosyne_adk"])
+@pytest.mark.parametrize(
+    "distribution", [pytest.param("mnemosyne_serverless", marks=pytest.mark.nightly), "mnemosyne_adk"]
+)
 def test_an_sdist_builds_the_same_wheel(wheels: Path, tmp_path: Path, distribution: str) -> None:
     source = {"mnemosyne_serverless": ROOT, "mnemosyne_adk": ROOT / "infra" / "adk"}[distribution]
     _build(source, tmp_path, "--target", "sdist")

@@ -16,7 +16,6 @@ import pytest
 
 from mnemosyne.cli.local.data_dir import is_root
 from tests.dev import COMMAND, DevServer, fill, processes_of
-from tests.fakes_wire.gemini import GeminiServer
 from tests.forks import REAL
 from tests.mcp_client import tool_call
 from tests.waiting import wait_until
@@ -91,6 +90,7 @@ def test_each_memory_of_an_import_is_stored_once_although_processes_are_killed(
     wait_until(lambda: stored_count() == count, f"{count} memories are stored")
 
 
+@pytest.mark.nightly  # by day, test_targets.py does the same on a directory with a database
 def test_two_commands_that_start_at_once_on_a_new_directory_both_work() -> None:
     with tempfile.TemporaryDirectory(prefix="mnemosyne-twice-") as home:
         data = Path(home) / "data"
@@ -119,6 +119,7 @@ def test_two_commands_that_start_at_once_on_a_new_directory_both_work() -> None:
         wait_until(lambda: not processes_of(Path(home)), "no process of theirs is left")
 
 
+@pytest.mark.nightly  # by day, test_wheel.py does the same as the user of the tests
 def test_dev_works_for_an_ordinary_user_with_an_unusual_path_locale_and_current_directory() -> None:
     """The current directory contains modules with the names of imported modules. They must not replace these."""
     with tempfile.TemporaryDirectory(prefix="mnemosyne dev 'ü' ") as home:
@@ -163,38 +164,6 @@ def _runs(python: str, user: int) -> bool:
         return subprocess.run([python, "-c", code], user=user, env=environment, check=False).returncode == 0
     except OSError:
         return False
-
-
-@pytest.mark.nightly  # by day, test_multilingual.py does the same with another embedder
-def test_a_directory_created_for_gemini_keeps_this_embedder(tmp_path: Path) -> None:
-    with GeminiServer().serving() as gemini:
-        home = tmp_path / "gemini"
-        home.mkdir()
-        server = DevServer(home, environment={"GEMINI_API_KEY": "key", "GOOGLE_GEMINI_BASE_URL": gemini.url})
-        server.arguments = ("--embedder", "gemini")
-        server.start()
-        try:
-            assert server.outcome(server.ingest("embedded far away"))["state"] == "stored"
-            stats = server.call("memory_stats", {})
-            assert (stats["embedding_model"], stats["embedding_dimension"]) == ("gemini-embedding-2", 768)
-            server.stop()
-            server.arguments = ()
-            server.start()
-            result = server.call("memory_search", {"query": "embedded far away", "limit": 1})
-            assert result["total"] == 1
-            assert "degraded" not in result
-            server.stop()
-            refused = subprocess.run(
-                [COMMAND, "dev", "--embedder", "offline", "--data-dir", home / "data", "--port", str(server.port)],
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=60,
-            )
-            assert refused.returncode == 1
-            assert "were embedded by gemini-embedding-2 at dimension 768, not by" in refused.stderr
-        finally:
-            server.close()
 
 
 def test_a_terminated_command_leaves_no_database_process_running(tmp_path: Path) -> None:

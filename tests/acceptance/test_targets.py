@@ -16,10 +16,6 @@ from tests.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
-READING = [
-    "doctor", "export", "outcomes", "keys list", "grants list", "lockouts list", "quota list", "dead-letters list",
-]  # fmt: skip
-
 
 class Home:
     """The home directory of a user, whose data directory has a local system.
@@ -83,10 +79,9 @@ def test_commands_find_the_system_that_runs_on_the_users_data_directory(
         completed = home.run("import", note, "--via", way)
         assert (completed.returncode, completed.stdout) == (0, "1 stored, 0 duplicate, 0 failed.\n"), completed.stderr
     assert "The gate is green, by mcp." in running.call("memory_search", {"query": "gate"})["memories"][0]["content"]
-    for command in READING:
+    for command in ("doctor", "outcomes", "keys list"):
         completed = home.run(*command.split())
         assert completed.returncode == 0, (command, completed.stdout, completed.stderr)
-    assert json.loads(home.run("keys", "create", "--name", "me", "--json").stdout)["token"].startswith("mnk_")
 
 
 def test_printed_commands_need_no_target_for_the_users_data_directory(running: DevServer, used_home: Home) -> None:
@@ -122,11 +117,3 @@ def test_a_command_while_dev_starts_waits_for_it(running: DevServer, used_home: 
         completed = used_home.run("search", "first")
         started.result()
     assert (completed.returncode, "The first." in completed.stdout) == (0, True), completed.stderr
-
-
-def test_without_a_local_system_a_command_creates_no_files(home: Home) -> None:
-    completed = home.run("search", "tea")
-    assert completed.returncode == 1
-    (line,) = completed.stderr.splitlines()
-    assert line.startswith(f"mnemosyne: no target is named, and there is no local system in {home.directory}")
-    assert not home.directory.exists()
