@@ -171,3 +171,16 @@ def serving(*arguments: str, command: Path = COMMAND) -> Iterator[DevServer]:
             yield server
         finally:
             server.close()
+
+
+def run(*arguments: str | Path, stdin_text: str = "", **environment: str) -> "subprocess.CompletedProcess[str]":
+    """Run a command `mnemosyne` with these arguments, standard input and additional environment variables."""
+    return subprocess.run(
+        [COMMAND, *arguments],
+        input=stdin_text,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )

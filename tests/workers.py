@@ -14,10 +14,7 @@ from _pytest.mark.expression import Expression
 from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
 TOGETHER = {
-    # The tests of the console are divided into two halves, each with its own browser. In one piece, they would take
-    # longer than all other tests of a worker.
-    **{f"tests/console/test_{letter}": "console, first half" for letter in "acfh"},
-    "tests/console/": "console, second half",
+    "tests/console/": "console",
     "tests/conformance/oauth/": "oauth",
     "tests/conformance/": "conformance",
     "tests/servers/": "servers",

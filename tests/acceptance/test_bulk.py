@@ -13,14 +13,9 @@ from typing import Any
 
 import pytest
 
-from tests.dev import COMMAND, DevServer, fill
+from tests.dev import DevServer, fill, run
 
 pytestmark = pytest.mark.slow
-
-
-def _run(*arguments: str | Path, stdin_text: str = "") -> "subprocess.CompletedProcess[str]":
-    command = [COMMAND, *arguments]
-    return subprocess.run(command, input=stdin_text, capture_output=True, text=True, timeout=120, check=False)
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
@@ -36,7 +31,7 @@ def test_an_import_ends_with_the_outcome_of_each_memory(dev: DevServer, tmp_path
     rows = [{"content": f"{via} import {n}", "timestamp": "2026-05-20T12:00:00Z", "tags": [via]} for n in range(40)]
     source.write_text("\n".join([*map(json.dumps, [*rows, rows[0]]), '{"content": ""}']))
     where = ("--url", dev.url) if via == "mcp" else ("--data-dir", dev.directory / "data")
-    ended = _run("import", source, "--via", via, *where, "--json")
+    ended = run("import", source, "--via", via, *where, "--json")
     assert json.loads(ended.stdout) == {"stored": 40, "duplicate": 1, "failed": 1}
     assert ended.returncode == 1
     failures = [json.loads(line) for line in Path(f"{source}.failures.jsonl").read_text().splitlines()]
@@ -50,7 +45,7 @@ def test_a_file_with_two_names_is_imported_once(dev: DevServer, tmp_path: Path) 
     source, link = tmp_path / "memories.jsonl", tmp_path / "link.jsonl"
     source.write_text(json.dumps({"content": "two names", "timestamp": "2026-05-20"}))
     link.symlink_to(source)
-    ended = _run("import", source, link, "--url", dev.url)
+    ended = run("import", source, link, "--url", dev.url)
     assert ended.stdout == "1 stored, 0 duplicate, 0 failed.\n"
 
 
@@ -69,9 +64,9 @@ def test_an_export_imported_into_another_system_gives_the_same_export(own_dev: D
     own_dev.call("update_memory", {"id": changed, "tags": ["gamma"], "title": "U"})
     first, second, other = tmp_path / "1.jsonl", tmp_path / "2.jsonl", tmp_path / "other"
     fill(other)
-    assert _run("export", "--data-dir", own_dev.directory / "data", "--output", first).returncode == 0
-    assert _run("import", first, "--data-dir", other).stdout == "4 stored, 0 duplicate, 0 failed.\n"
-    assert _run("export", "--data-dir", other, "--output", second).returncode == 0
+    assert run("export", "--data-dir", own_dev.directory / "data", "--output", first).returncode == 0
+    assert run("import", first, "--data-dir", other).stdout == "4 stored, 0 duplicate, 0 failed.\n"
+    assert run("export", "--data-dir", other, "--output", second).returncode == 0
     assert _lines(second) == _lines(first)
     assert sum("superseded_by_hash" in line for line in _lines(first)) == 1
     assert [line["tags"] for line in _lines(second) if line["title"] == "U"] == [["gamma"]]
@@ -91,7 +86,7 @@ def test_a_path_that_cannot_be_imported_is_an_error_with_the_reason(
     line = '{"content": "x", "timestamp": "2026-05-20T12:00:00Z"}\n'
     if name == "notes.txt":
         (tmp_path / name).write_text(line)
-    ended = _run("import", tmp_path / name, "--data-dir", dev.directory / "data", stdin_text=line)
+    ended = run("import", tmp_path / name, "--data-dir", dev.directory / "data", stdin_text=line)
     assert (ended.returncode, ended.stdout) == (1, "")
     assert message in ended.stderr
 

@@ -13,7 +13,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.dev import COMMAND, DevServer, fill
+from mnemosyne.cli.local.functions import free_port
+from tests.dev import COMMAND, DevServer, fill, run
 from tests.mcp_client import request, tool_call
 from tests.waiting import wait_until
 
@@ -78,47 +79,6 @@ def test_memories_over_eight_connections_are_stored_once_each(dev: DevServer) ->
         assert len({status["memory_id"] for status in statuses}) == MEMORIES
 
 
-def test_a_call_that_waits_returns_the_outcome(dev: DevServer) -> None:
-    first = dev.call("ingest_memory", {"content": "The kiln is fired on Thursdays.", "wait": 10})
-    assert first["status"] == "stored"
-    again = dev.call("ingest_memory", {"content": "The kiln is fired on Thursdays.", "wait": 10})
-    assert (again["status"], again["memory_id"]) == ("duplicate", first["memory_id"])
-    assert dev.call("get_memory", {"id": first["memory_id"]})["content"] == "The kiln is fired on Thursdays."
-
-
-def test_a_version_of_a_record_is_stored_once_and_stays_deleted(dev: DevServer) -> None:
-    version = {"content": "Sent twice, stored once.", "timestamp": "2026-05-20", "source": "test://twice", "key": "1"}
-    keyed = {**version, "wait": 10}
-    first, again = dev.call("ingest_memory", keyed), dev.call("ingest_memory", keyed)
-    assert (first["status"], again["status"]) == ("stored", "stored")
-    assert again["memory_id"] == first["memory_id"]
-    dev.call("delete_memory", {"id": first["memory_id"]})
-    assert dev.call("ingest_memory", keyed)["status"] == "deleted"
-    assert "no memory" in dev.error("get_memory", {"id": first["memory_id"]})
-
-
-def test_the_last_paragraph_of_a_long_memory_is_found_first(dev: DevServer) -> None:
-    filler = "\n\n".join(
-        f"Paragraph {n}. The committee discussed the agenda, the minutes and the budget of department {n % 13}."
-        for n in range(200)
-    )
-    answer = "Finally, the password of the greenhouse irrigation controller was changed to marigold seventeen."
-    content = f"{filler[:20_000]}\n\n{answer}"
-    memory_id = dev.outcome(dev.ingest(content, tags=["long"]))["memory_id"]
-    others = [f"The committee discussed department {n} and its greenhouse budget." for n in range(20)]
-    memories = [{"content": other, "tags": ["long"]} for other in others]
-    dev.outcomes(dev.call("ingest_memories", {"memories": memories})["request_ids"])
-    for mode in ("semantic", "hybrid"):
-        arguments = {
-            "query": "What is the greenhouse irrigation controller's password?",
-            "mode": mode,
-            "tags": ["long"],
-        }
-        memories = dev.call("memory_search", arguments)["memories"]
-        assert memories[0]["id"] == memory_id, mode
-        assert [memory["id"] for memory in memories].count(memory_id) == 1
-
-
 def test_a_connector_searches_and_fetches_what_it_found(dev: DevServer) -> None:
     result = dev.call("ingest_memory", {"content": "The heron nests by the weir.", "wait": 10})
     results = dev.call("search", {"query": "heron"})["results"]
@@ -156,7 +116,7 @@ def test_the_two_printed_commands_store_a_memory_and_find_it(dev: DevServer) -> 
 
 
 def test_a_used_port_is_reported_in_one_line(dev: DevServer) -> None:
-    ended = _run("dev", "--port", str(dev.port), "--data-dir", str(dev.directory / "other"))
+    ended = run("dev", "--port", str(dev.port), "--data-dir", str(dev.directory / "other"))
     assert ended.returncode == 1
     assert ended.stderr == (
         f"mnemosyne: port {dev.port} on 127.0.0.1, for the MCP endpoint, is in use: choose another with --port\n"
@@ -165,13 +125,13 @@ def test_a_used_port_is_reported_in_one_line(dev: DevServer) -> None:
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "two..dots"])
 def test_a_host_that_is_not_of_this_machine_is_reported_with_its_option(host: str, tmp_path: Path) -> None:
-    ended = _run("dev", "--host", host, "--auth-mode", "api_key", "--data-dir", str(tmp_path / "data"))
+    ended = run("dev", "--host", host, "--auth-mode", "api_key", "--data-dir", str(tmp_path / "data"))
     assert ended.returncode == 1
     assert ended.stderr.startswith(f"mnemosyne: --host must be a name or address of this machine, got {host} (")
 
 
 def test_the_highest_port_is_refused_with_log_in_which_needs_the_next_port_too(tmp_path: Path) -> None:
-    ended = _run("dev", "--port", "65535", "--auth-mode", "oauth", "--data-dir", str(tmp_path / "data"))
+    ended = run("dev", "--port", "65535", "--auth-mode", "oauth", "--data-dir", str(tmp_path / "data"))
     assert ended.returncode == 1
     assert ended.stderr == (
         "mnemosyne: port 65536 on 127.0.0.1, for the authorization server, one above --port, does not exist: choose "
@@ -182,7 +142,7 @@ def test_the_highest_port_is_refused_with_log_in_which_needs_the_next_port_too(t
 @pytest.mark.parametrize("character", ['"', "$", "`", "\\", "\n"])
 def test_a_directory_that_a_shell_would_misread_is_refused_and_not_created(character: str, tmp_path: Path) -> None:
     directory = tmp_path / f"data{character}HOME"
-    ended = _run("dev", "--port", str(_other_port()), "--data-dir", str(directory))
+    ended = run("dev", "--port", str(free_port()), "--data-dir", str(directory))
     assert ended.returncode == 1
     assert ended.stderr.startswith(f"mnemosyne: the path of the data directory must not contain {character!r}, got ")
     assert not directory.exists()
@@ -190,7 +150,7 @@ def test_a_directory_that_a_shell_would_misread_is_refused_and_not_created(chara
 
 def test_a_full_disk_is_reported_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "access.json").symlink_to("/dev/full")
-    ended = _run("dev", "--port", str(_other_port()), "--data-dir", str(tmp_path))
+    ended = run("dev", "--port", str(free_port()), "--data-dir", str(tmp_path))
     assert ended.returncode == 1
     assert ended.stderr == "mnemosyne: No space left on device: free some space, then run the command again\n"
 
@@ -198,41 +158,31 @@ def test_a_full_disk_is_reported_in_one_line(tmp_path: Path) -> None:
 def test_a_database_that_does_not_start_is_reported_with_the_cause_in_its_log(tmp_path: Path) -> None:
     data = ("--data-dir", str(tmp_path / "data"))
     fill(tmp_path / "data")
-    assert _run("keys", "create", "--name", "agent", *data).returncode == 0
+    assert run("keys", "create", "--name", "agent", *data).returncode == 0
     with (tmp_path / "data" / "postgres" / "postgresql.auto.conf").open("a") as settings:
         settings.write("shared_preload_libraries = 'nowhere'\n")
-    ended = _run("keys", "list", *data)
+    ended = run("keys", "list", *data)
     assert ended.returncode == 1
     assert 'FATAL:  could not access file "nowhere": No such file or directory: read its log ' in ended.stderr
-    (check,) = json.loads(_run("doctor", "--json", *data).stdout)
+    (check,) = json.loads(run("doctor", "--json", *data).stdout)
     assert (check["name"], check["ok"]) == ("local system", False)
     assert "setting" not in check["remedy"]
 
 
 def test_a_directory_in_use_is_reported_in_one_line(dev: DevServer) -> None:
-    ended = _run("dev", "--port", str(_other_port()), "--data-dir", str(dev.directory / "data"))
+    ended = run("dev", "--port", str(free_port()), "--data-dir", str(dev.directory / "data"))
     assert ended.returncode == 1
     assert "another `mnemosyne dev` runs on" in ended.stderr
     assert "Traceback" not in ended.stderr
 
 
 def test_an_unwritable_directory_is_reported_in_one_line(dev: DevServer) -> None:
-    ended = _run("dev", "--port", str(_other_port()), "--data-dir", "/proc/nowhere")
+    ended = run("dev", "--port", str(free_port()), "--data-dir", "/proc/nowhere")
     assert ended.returncode == 1
     assert re.fullmatch(r"mnemosyne: the data directory /proc/nowhere cannot be written \(.*\): .*\n", ended.stderr)
 
 
 def test_a_host_that_other_machines_can_reach_is_refused_without_authentication() -> None:
-    ended = _run("dev", "--host", "0.0.0.0")
+    ended = run("dev", "--host", "0.0.0.0")
     assert ended.returncode == 1
     assert "anybody could read everything" in ended.stderr
-
-
-def _other_port() -> int:
-    from mnemosyne.cli.local.functions import free_port
-
-    return free_port()
-
-
-def _run(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([COMMAND, *arguments], capture_output=True, text=True, timeout=60, check=False)

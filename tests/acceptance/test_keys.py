@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from mnemosyne.cli.local.data_dir import DataDir
-from tests.dev import COMMAND, DevServer, fill, serving
+from tests.dev import DevServer, fill, run, serving
 from tests.mcp_client import request
 
 pytestmark = pytest.mark.slow
@@ -21,12 +21,9 @@ LIST = request("tools/list")
 
 
 def _keys(server: DevServer, *arguments: str) -> str:
-    return subprocess.run(
-        [COMMAND, "keys", *arguments, "--data-dir", server.directory / "data"],
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout
+    completed = run("keys", *arguments, "--data-dir", server.directory / "data")
+    assert completed.returncode == 0, completed.stderr
+    return completed.stdout
 
 
 @pytest.fixture(scope="module")
@@ -118,8 +115,7 @@ def test_the_secret_is_in_no_log_no_process_list_and_no_file(guarded: DevServer)
 
 def test_doctor_reports_the_authentication_of_dev_only_while_dev_runs(guarded: DevServer, tmp_path: Path) -> None:
     def authentication(data: Path) -> str:
-        command: list[str | Path] = [COMMAND, "doctor", "--json", "--data-dir", data]
-        checks = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        checks = json.loads(run("doctor", "--json", "--data-dir", data).stdout)
         return str(next(check["seen"] for check in checks if check["name"] == "authentication"))
 
     running, killed = guarded.directory / "data", tmp_path / "data"

@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from mnemosyne.cli.local.data_dir import is_root
-from tests.dev import COMMAND, DevServer, fill, processes_of
+from tests.dev import COMMAND, DevServer, fill, processes_of, run
 from tests.forks import REAL
 from tests.mcp_client import tool_call
 from tests.waiting import wait_until
@@ -181,14 +181,8 @@ def test_a_terminated_command_leaves_no_database_process_running(tmp_path: Path)
 
 def test_an_invalid_dimension_is_refused_before_a_directory_is_created(tmp_path: Path) -> None:
     for dimension in ("3500", "abc"):
-        refused = subprocess.run(
-            [COMMAND, "dev", "--embedder", "gemini", "--data-dir", tmp_path / "data"],
-            env={**os.environ, "GEMINI_API_KEY": "key", "MNEMOSYNE_EMBEDDING_DIMENSION": dimension},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
+        settings = {"GEMINI_API_KEY": "key", "MNEMOSYNE_EMBEDDING_DIMENSION": dimension}
+        refused = run("dev", "--embedder", "gemini", "--data-dir", tmp_path / "data", **settings)
         assert refused.returncode == 1
         assert "MNEMOSYNE_EMBEDDING_DIMENSION" in refused.stderr
         assert "Traceback" not in refused.stderr

@@ -13,18 +13,14 @@ from tests.fakes_wire.http import served
 from tests.terraform.workspace import ROOT
 
 
-def test_a_working_server_passes_and_no_memory_is_left(dev: DevServer) -> None:
-    before = dev.call("memory_stats", {})["memories"]
-    assert "was stored, found and deleted" in smoke(dev.url)
-    assert dev.call("memory_stats", {})["memories"] == before
-
-
-def test_the_program_needs_the_standard_library_only(dev: DevServer) -> None:
+def test_a_working_server_passes_with_the_standard_library_only_and_no_memory_is_left(dev: DevServer) -> None:
     """Python's options `-I -S` make all installed packages and the repository's modules unavailable."""
+    before = dev.call("memory_stats", {})["memories"]
     command = [sys.executable, "-I", "-S", str(ROOT / "infra/smoke.py"), dev.url]
     completed = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert completed.returncode == 0, completed.stderr
     assert "was stored, found and deleted" in completed.stdout
+    assert dev.call("memory_stats", {})["memories"] == before
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9/mcp", "127.0.0.1/mcp"])

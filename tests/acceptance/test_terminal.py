@@ -1,8 +1,6 @@
 """Output, files and error messages of commands in a terminal."""
 
 import json
-import os
-import subprocess
 from datetime import datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -10,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from mnemosyne.cli.clients import how_to_connect
-from tests.dev import COMMAND, DevServer
+from tests.dev import DevServer, run
 
 pytestmark = pytest.mark.slow
 
@@ -18,23 +16,20 @@ NOWHERE = "http://127.0.0.1:9/mcp"
 
 
 def test_a_memory_is_remembered_from_standard_input_and_found_by_label_and_time(dev: DevServer) -> None:
-    def run(*arguments: str, stdin_text: str = "") -> subprocess.CompletedProcess[str]:
-        command: list[str | Path] = [COMMAND, *arguments, "--url", dev.url]
-        return subprocess.run(command, input=stdin_text, capture_output=True, text=True, check=False)
-
-    assert run("remember", "-", "--tag", "kiln", stdin_text="The kiln\nis \x1b[31mhot.").stdout.startswith("Stored as")
-    output = run("search", "kiln", "--tag", "kiln", "--when", "today").stdout
+    at = ("--url", dev.url)
+    remembered = run("remember", "-", "--tag", "kiln", *at, stdin_text="The kiln\nis \x1b[31mhot.")
+    assert remembered.stdout.startswith("Stored as")
+    output = run("search", "kiln", "--tag", "kiln", "--when", "today", *at).stdout
     assert "#kiln\n    The kiln\n    is <U+001B>[31mhot.\n" in output
-    assert run("search", "kiln", "--tag", "kiln", "--when", "last year").stdout == "No memories found.\n"
-    assert "not white space" in run("remember", " ").stderr
+    assert run("search", "kiln", "--tag", "kiln", "--when", "last year", *at).stdout == "No memories found.\n"
+    assert "not white space" in run("remember", " ", *at).stderr
 
 
 def test_a_search_in_a_terminal_names_near_duplicates(dev: DevServer) -> None:
-    for content in ("Ada's kettle is from Riga.", "Ada's kettle is from Riga", "Ada's kettle is from riga"):
-        subprocess.run([COMMAND, "remember", content, "--url", dev.url], capture_output=True, check=True)
-    command: list[str | Path] = [COMMAND, "search", "Ada's kettle", "--limit", "2", "--url", dev.url]
-    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert printed.count("kettle is from") == 2
+    dev.remember("Ada's kettle is from Riga.")
+    dev.remember("Ada's kettle is from Riga")
+    printed = run("search", "Ada's kettle", "--limit", "2", "--url", dev.url).stdout
+    assert printed.count("kettle is from") == 1
     assert printed.count("(the same text except for white space or a full stop: ") == 1
 
 
@@ -49,8 +44,7 @@ def test_an_import_reads_local_times_in_the_zone_that_is_named(dev: DevServer, t
         (tmp_path / name).write_text(text % way)
     place = ["--url", dev.url] if way == "mcp" else ["--data-dir", dev.directory / "data"]
     paths = [tmp_path / name for name in files]
-    command = [COMMAND, "import", *paths, "--via", way, "--timezone", "Asia/Kolkata", *place]
-    subprocess.run(command, capture_output=True, text=True, check=True)
+    run("import", *paths, "--via", way, "--timezone", "Asia/Kolkata", *place)
     result = dev.call(
         "list_memories", {"after": "2026-06-30T18:59:00Z", "before": "2026-06-30T19:01:00Z", "limit": 100}
     )
@@ -63,65 +57,51 @@ def test_today_in_a_terminal_is_the_day_of_the_machine(dev: DevServer) -> None:
     for name, moment in {"last": midnight - timedelta(minutes=1), "first": midnight}.items():
         arguments = {"content": f"{zone} {name} minute", "timestamp": moment.isoformat(), "tags": [zone]}
         dev.outcome(dev.call("ingest_memory", arguments)["request_id"])
-    command: list[str | Path] = [COMMAND, "search", "minute", "--when", "today", "--tag", zone, "--url", dev.url]
-    output = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "TZ": zone}).stdout
+    command = ("search", "minute", "--when", "today", "--tag", zone, "--url", dev.url)
+    output = run(*command, TZ=zone).stdout
     assert f"{zone} first minute" in output and f"{zone} last minute" not in output
-    named = [*command, "--timezone", "Mars/Phobos"]
-    refused = subprocess.run(named, capture_output=True, text=True, check=False)
+    refused = run(*command, "--timezone", "Mars/Phobos")
     assert refused.returncode == 2 and "must be an IANA name" in refused.stderr
 
 
 def test_the_dates_of_a_forgetting_are_days_of_the_machine(dev: DevServer) -> None:
     zone = "Asia/Kolkata"
-    for time in ("2019-03-09T23:59", "2019-03-10T00:00", "2019-03-10T23:59", "2019-03-11T00:00"):
-        arguments = {"content": f"At {time} in {zone}", "timestamp": time, "timezone": zone}
-        dev.outcome(dev.call("ingest_memory", arguments)["request_id"])
-    command: list[str | Path] = [COMMAND, "forget", "--after", "2019-03-10", "--before", "2019-03-10", "--dry-run"]
-    command += ["--data-dir", dev.directory / "data"]
-    output = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "TZ": zone}).stdout
+    times = ("2019-03-09T23:59", "2019-03-10T00:00", "2019-03-10T23:59", "2019-03-11T00:00")
+    memories = [{"content": f"At {time} in {zone}", "timestamp": time, "timezone": zone} for time in times]
+    dev.outcomes(dev.call("ingest_memories", {"memories": memories})["request_ids"])
+    command = ("forget", "--after", "2019-03-10", "--before", "2019-03-10", "--dry-run")
+    output = run(*command, "--data-dir", dev.directory / "data", TZ=zone).stdout
     listed = [line for line in output.splitlines() if line.endswith(f"in {zone}")]
-    assert [(line[:10], line.split("At ")[1][:16]) for line in listed] == [
-        ("2019-03-10", "2019-03-10T00:00"), ("2019-03-10", "2019-03-10T23:59"),
-    ]  # fmt: skip
-    named = subprocess.run([*command, "--timezone", "UTC"], capture_output=True, text=True, check=True).stdout
-    assert "2019-03-11T00:00" in named and "2019-03-10T00:00" not in named
+    assert [(line[:10], line.split("At ")[1][:16]) for line in listed] == [("2019-03-10", time) for time in times[1:3]]
 
 
 def test_a_command_of_an_operator_prints_its_result_and_no_log(dev: DevServer) -> None:
-    where = ("--data-dir", dev.directory / "data")
-    command: list[str | Path] = [COMMAND, "quota", "set", "--namespace", "quiet", "--memories", "5", *where]
-    completed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    where = ("--namespace", "quiet", "--data-dir", dev.directory / "data")
+    completed = run("quota", "set", "--memories", "5", *where)
     assert (completed.stdout, completed.stderr) == ("Set for namespace quiet; takes effect within a minute.\n", "")
-    command = [COMMAND, "audit", "--namespace", "quiet", "--json", *where]
-    audited = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    audited = run("audit", "--json", *where)
     assert [json.loads(line)["action"] for line in audited.stdout.splitlines()] == ["quota_set"]
 
 
 def test_outcomes_are_shown_since_a_time_in_words(dev: DevServer) -> None:
     request_id = dev.ingest("Since when?")
     dev.outcome(request_id)
-    command: list[str | Path] = [COMMAND, "outcomes", "--since", "yesterday", "--data-dir", dev.directory / "data"]
-    completed = subprocess.run(command, capture_output=True, text=True, check=False)
+    completed = run("outcomes", "--since", "yesterday", "--data-dir", dev.directory / "data")
     assert completed.returncode == 0 and request_id in completed.stdout, completed.stderr
 
 
 def test_an_address_without_an_mcp_server_is_reported_with_the_fix(dev: DevServer) -> None:
-    def search(url: str) -> subprocess.CompletedProcess[str]:
-        command: list[str | Path] = [COMMAND, "search", "x", "--url", url]
-        return subprocess.run(command, capture_output=True, text=True, check=False)
-
-    nowhere = search(NOWHERE)
+    nowhere = run("search", "x", "--url", NOWHERE)
     assert nowhere.returncode == 1
     assert f"{NOWHERE} cannot be reached" in nowhere.stderr and "start `mnemosyne dev`" in nowhere.stderr
-    page = search(dev.url.removesuffix("mcp"))
+    page = run("search", "x", "--url", dev.url.removesuffix("mcp"))
     assert page.returncode == 1
     assert "POST / is not served; the MCP endpoint is POST /mcp" in page.stderr
 
 
 def test_a_reading_command_creates_no_system_and_names_the_existing_ones(dev: DevServer, tmp_path: Path) -> None:
     missing = tmp_path / "mistyped"
-    arguments: list[str | Path] = [COMMAND, "export", "--data-dir", missing]
-    ended = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    ended = run("export", "--data-dir", missing)
     assert ended.returncode == 1
     output = ended.stdout + ended.stderr
     assert f"there is no local system in {missing}" in output and str(dev.directory / "data") in output
@@ -131,8 +111,7 @@ def test_a_reading_command_creates_no_system_and_names_the_existing_ones(dev: De
 def test_an_import_into_a_new_directory_says_so_and_names_existing_systems(dev: DevServer, tmp_path: Path) -> None:
     file = tmp_path / "one.jsonl"
     file.write_text('{"content": "Somewhere else.", "timestamp": "2026-01-01"}')
-    command: list[str | Path] = [COMMAND, "import", file, "--data-dir", "/proc/nowhere"]  # cannot be created
-    printed = subprocess.run(command, capture_output=True, text=True, check=False).stderr
+    printed = run("import", file, "--data-dir", "/proc/nowhere").stderr  # this directory cannot be created
     assert "Note: there is no local system in /proc/nowhere; there are local systems in" in printed
     assert str(dev.directory / "data") in printed
     assert "; creating one." in printed

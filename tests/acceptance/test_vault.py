@@ -8,15 +8,11 @@ from typing import Any
 
 import pytest
 
-from tests.dev import COMMAND, DevServer
+from tests.dev import DevServer, run
 from tests.forks import REAL
 from tests.vault import Note, notes
 
 pytestmark = pytest.mark.slow
-
-
-def _import(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([COMMAND, "import", *arguments], capture_output=True, text=True, timeout=180, check=False)
 
 
 def _write(folder: Path, note: Note, text: str) -> None:
@@ -41,7 +37,7 @@ def test_a_vault_is_stored_found_by_name_edited_and_imported_again(own_dev: DevS
     (vault / ".trash" / "gone.md").write_text("thrown away")
     (vault / "scan.pdf").write_bytes(b"%PDF-1.7")
 
-    first = _import(vault, "--url", own_dev.url)
+    first = run("import", vault, "--url", own_dev.url)
     assert first.stdout == "30 stored, 0 duplicate, 0 failed.\n", first.stderr
     assert "hidden folders: .trash" in first.stderr
     assert "a PDF" in first.stderr
@@ -53,14 +49,12 @@ def test_a_vault_is_stored_found_by_name_edited_and_imported_again(own_dev: DevS
     edited = written[::5]
     for note in edited:
         _write(vault, note, note.text.replace(note.body, f"{note.body} Changed."))
-    again = _import(vault, "--data-dir", own_dev.directory / "data")
+    again = run("import", vault, "--data-dir", own_dev.directory / "data")
     assert again.stdout == "6 stored, 24 duplicate, 0 failed.\n", again.stderr
     for note in edited:
         contents = [content for content in _contents(own_dev, query=note.body, limit=20) if note.body in content]
         assert contents and all(f"{note.body} Changed." in hit for hit in contents)
-    exported = subprocess.run(
-        [COMMAND, "export", "--data-dir", own_dev.directory / "data"], capture_output=True, text=True, check=True
-    )
+    exported = run("export", "--data-dir", own_dev.directory / "data")
     rows = [json.loads(line) for line in exported.stdout.splitlines()]
     assert sum("superseded_by_hash" in row for row in rows) == 6
 
@@ -69,42 +63,21 @@ def test_changed_properties_of_a_note_are_imported(dev: DevServer, tmp_path: Pat
     note = tmp_path / "Labels of the lamp.md"
     where = ("--url", dev.url)
     note.write_text("---\ndate: 2026-05-20\ntags: [old]\n---\nThe lamp with labels.")
-    assert _import(note, *where).stdout == "1 stored, 0 duplicate, 0 failed.\n"
+    assert run("import", note, *where).stdout == "1 stored, 0 duplicate, 0 failed.\n"
     note.write_text("---\ndate: 2026-05-20\ntags: [new]\n---\nThe lamp with labels.")
-    assert _import(note, *where).stdout == "0 stored, 1 duplicate, 0 failed.\n"
+    assert run("import", note, *where).stdout == "0 stored, 1 duplicate, 0 failed.\n"
     (memory,) = dev.call("memory_search", {"query": "lamp with labels", "limit": 1})["memories"]
     assert memory["tags"] == ["new"]
 
 
-EDITED = [
-    ("Moved back.md", "---\ndate: 2026-05-20\n---\n{}", "---\ndate: 2026-05-10\n---\n{}"),
-    ("hugo.md", '+++\ndate = "2026-05-20T08:00:00Z"\n+++\n{}', '+++\ndate = "2026-05-20T07:59:59Z"\n+++\n{}'),
-    ("logseq.md", "date:: 2026-05-20\n\n{}", "date:: 2025-05-20\n\n{}"),
-]
-
-
-@pytest.mark.parametrize(
-    ("way", "name", "later", "earlier"),
-    [
-        ("--url", *EDITED[0]),
-        pytest.param("--via mcp", *EDITED[1], marks=pytest.mark.nightly),
-        pytest.param("--data-dir", *EDITED[2], marks=pytest.mark.nightly),
-    ],
-)
-def test_an_edited_note_with_an_earlier_date_is_reported(
-    dev: DevServer, tmp_path: Path, way: str, name: str, later: str, earlier: str
-) -> None:
-    note = tmp_path / name
-    directory = dev.directory / "data"
-    where: dict[str, tuple[str | Path, ...]] = {
-        "--url": ("--url", dev.url),
-        "--data-dir": ("--data-dir", directory),
-        "--via mcp": ("--via", "mcp", "--data-dir", directory),
-    }
-    note.write_text(later.format(f"The heron came, {way} {name}."))
-    assert _import(note, *where[way]).stdout == "1 stored, 0 duplicate, 0 failed.\n"
-    note.write_text(earlier.format(f"The heron came earlier, {way} {name}."))
-    completed = _import(note, *where[way])
+@pytest.mark.parametrize("way", ["--url", *(pytest.param(way, marks=pytest.mark.nightly) for way in ("mcp", "pubsub"))])
+def test_an_edited_note_with_an_earlier_date_is_reported(dev: DevServer, tmp_path: Path, way: str) -> None:
+    note = tmp_path / "Moved back.md"
+    where = ("--url", dev.url) if way == "--url" else ("--via", way, "--data-dir", dev.directory / "data")
+    note.write_text(f"---\ndate: 2026-05-20\n---\nThe heron came, by {way}.")
+    assert run("import", note, *where).stdout == "1 stored, 0 duplicate, 0 failed.\n"
+    note.write_text(f"---\ndate: 2026-05-10\n---\nThe heron came earlier, by {way}.")
+    completed = run("import", note, *where)
     assert (completed.returncode, completed.stdout) == (1, "1 stored, 0 duplicate, 0 failed.\n"), completed.stderr
     failed = json.loads(Path(f"{note}.failures.jsonl").read_text())
     assert "an earlier version of the note has a later time" in failed["import_failure"]["error"]
@@ -139,13 +112,13 @@ def test_failed_records_can_be_corrected_and_imported(dev: DevServer, tmp_path: 
     source.write_text(json.dumps({**row, "timestamp": 2026}))
     where = ("--url", dev.url)
     failures = Path(f"{source}.failures.jsonl")
-    refused = _import(source, *where)
+    refused = run("import", source, *where)
     advice = f"Correct the records in {failures} or in {source}, and import again."
     assert (refused.returncode, refused.stderr) == (1, f"1 failure with causes: {failures}\n{advice}\n")
     failed = json.loads(failures.read_text())
     assert "timestamp must be a date, got 2026" in failed["import_failure"]["error"]
     failures.write_text(json.dumps({**failed, "timestamp": 20260520}))
-    corrected = _import(failures, *where)
+    corrected = run("import", failures, *where)
     assert (corrected.stdout, corrected.stderr) == ("1 stored, 0 duplicate, 0 failed.\n", "")
 
 
@@ -154,14 +127,14 @@ def test_a_record_whose_memory_was_deleted_is_counted_as_not_stored(dev: DevServ
     row = {"content": "The wheelbarrow is lent out.", "source": "garden", "key": "1", "timestamp": "2026-05-20"}
     source.write_text(json.dumps(row))
     where = ("--url", dev.url)
-    assert _import(source, *where).stdout == "1 stored, 0 duplicate, 0 failed.\n"
+    assert run("import", source, *where).stdout == "1 stored, 0 duplicate, 0 failed.\n"
     (memory,) = dev.call("memory_search", {"query": "wheelbarrow lent", "limit": 1})["memories"]
     dev.call("delete_memory", {"id": memory["id"]})
-    again = _import(source, *where)
+    again = run("import", source, *where)
     assert (again.returncode, again.stdout) == (0, "0 stored, 0 duplicate, 0 failed, 1 not stored.\n")
     assert "rows.jsonl: 1 memory not stored: each was deleted or has expired" in again.stderr
     source.write_text(json.dumps({"op": "delete", "source": "garden", "key": "1", "timestamp": "2026-05-21"}))
-    assert _import(source, *where).stdout == "0 stored, 0 duplicate, 0 failed, 1 deleted.\n"
+    assert run("import", source, *where).stdout == "0 stored, 0 duplicate, 0 failed, 1 deleted.\n"
 
 
 def test_the_advice_for_a_record_that_has_expired_stores_it(dev: DevServer, tmp_path: Path) -> None:
@@ -169,8 +142,8 @@ def test_the_advice_for_a_record_that_has_expired_stores_it(dev: DevServer, tmp_
     row = {"content": "The marquee is booked.", "source": "garden", "key": "2"}
     where = ("--url", dev.url)
     source.write_text(json.dumps({**row, "timestamp": "2026-05-20", "expires_at": "2026-05-21"}))
-    expired = _import(source, *where)
+    expired = run("import", source, *where)
     assert expired.stdout == "0 stored, 0 duplicate, 0 failed, 1 not stored.\n"
     assert "to store it, give a later timestamp and expires_at" in expired.stderr
     source.write_text(json.dumps({**row, "timestamp": "2026-05-22", "expires_at": "2099-05-21"}))
-    assert _import(source, *where).stdout == "1 stored, 0 duplicate, 0 failed.\n"
+    assert run("import", source, *where).stdout == "1 stored, 0 duplicate, 0 failed.\n"

@@ -26,6 +26,14 @@ ARTEFACTS = os.environ.get("CONSOLE_SCREENSHOTS", "")
 NOTES = ("Ada prefers oolong to coffee.", "The oolong is on shelf 7.", "Bob rows.")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of this directory as slow, because they start a browser."""
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="session")
 def _shared_system() -> Iterator[ConsoleServer]:
     with serving() as server:

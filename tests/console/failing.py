@@ -1,39 +1,46 @@
-"""Scripts and settings that make requests of a page fail."""
+"""Other answers than the server's, and none."""
 
 from tests.chromium import Chromium
 
-# Lets all calls of a tool fail with an HTTP status, as if the server refused them, until `isCalm` is true.
-REFUSE = """
-const [tool, status] = arguments;
-const real = window.fetch;
-const error = { jsonrpc: "2.0", id: null, error: { code: -32000, message: "try again later" } };
-window.fetch = (...asked) =>
-  (!window.isCalm && asked[1]?.body?.includes?.(tool)
-    ? Promise.resolve(new Response(JSON.stringify(error), { status })) : real(...asked));
-"""
-# Lets all calls of a tool fail with the status 503. The status arrives at once, and the body a second and a half later.
-REFUSE_SLOWLY = """
+# Runs a part of a script instead of each call of a tool. It can use the call (`asked`), the function that sends it to
+# the server (`real`), and the answer of a server that refuses it (`refuse`).
+INTERCEPT = """
 const [tool] = arguments;
 const real = window.fetch;
-const error = JSON.stringify({ jsonrpc: "2.0", id: null, error: { code: -32000, message: "try again later" } });
-const send = (body) => { body.enqueue(new TextEncoder().encode(error)); body.close(); };
-const slowly = () => new ReadableStream({ start: (body) => { setTimeout(() => send(body), 1500); } });
-window.fetch = (...asked) =>
-  (!window.isCalm && asked[1]?.body?.includes?.(tool)
-    ? Promise.resolve(new Response(slowly(), { status: 503 })) : real(...asked));
-"""
-# Lets the second call of a tool fail. All other calls go to the server.
-REFUSE_THE_SECOND = """
-const [tool] = arguments;
-const real = window.fetch;
-const error = { jsonrpc: "2.0", id: 1, error: { code: -32000, message: "The disk is full." } };
-let calls = 0;
-window.fetch = (...asked) => {
-  calls += asked[1]?.body?.includes(`"${tool}"`) ? 1 : 0;
-  if (calls !== 2 || !asked[1]?.body?.includes(`"${tool}"`)) return real(...asked);
-  return Promise.resolve(new Response(JSON.stringify(error), { status: 400 }));
+const refuse = (status, message = "try again later") =>
+  new Response(JSON.stringify({ jsonrpc: "2.0", id: 1, error: { code: -32000, message } }), { status });
+window.fetch = async (...asked) => {
+  if (!asked[1]?.body?.includes?.(tool)) return real(...asked);
+  %s
 };
 """
+ALTER = """
+const response = await real(...asked);
+const answer = await response.json();
+const content = answer.result.structuredContent;
+%s
+return new Response(JSON.stringify(answer), { status: response.status, headers: response.headers });
+"""
+
+
+def intercept(browser: Chromium, tool: str, script: str) -> None:
+    """Run a script instead of each call of a tool. With an empty name, instead of each call of any tool."""
+    browser.driver.execute_script(INTERCEPT % script, tool)
+
+
+def alter(browser: Chromium, tool: str, script: str) -> None:
+    """Let a script change the structured content of the answers of a tool, which it finds in `content`."""
+    intercept(browser, tool, ALTER % script)
+
+
+def refuse(browser: Chromium, tool: str, status: int) -> None:
+    """Let the calls of a tool fail with an HTTP status, as if the server refused them, until `calm`."""
+    intercept(browser, tool, f"return window.isCalm ? real(...asked) : refuse({status});")
+
+
+def calm(browser: Chromium) -> None:
+    """Let all calls succeed again."""
+    browser.driver.execute_script("window.isCalm = true")
 
 
 def be_offline(browser: Chromium, is_offline: bool) -> None:

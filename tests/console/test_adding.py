@@ -7,11 +7,10 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from tests.chromium import Chromium
+from tests.console.failing import alter
 from tests.console.person import DROP, click, find, press, shows, type_into
 from tests.dev import DevServer
 from tests.waiting import wait_until
-
-pytestmark = pytest.mark.slow
 
 PARAGRAPHS = "Eve plays chess on Mondays.\n\nFay plays go on Fridays."
 LIST = "- Gil bakes bread.\n- Hal bakes cakes.\n- Ivy bakes pies."
@@ -187,18 +186,10 @@ def test_a_text_of_spaces_is_refused_with_a_reason(site: str, browser: Chromium,
     assert find(browser, f"#{field}").get_property("validationMessage") == ""
 
 
-# Lets the first memory fail: the server's answer about it is replaced by the answer for a namespace without room.
-FAIL_THE_FIRST = """
-const real = window.fetch;
-window.fetch = async (...asked) => {
-  const answer = await real(...asked);
-  if (!asked[1]?.body?.includes('"ingest_status"')) return answer;
-  const body = await answer.json();
-  const [request] = body.result.structuredContent.requests;
-  window.fetch = real;
-  Object.assign(request, { state: "failed", error: "no room: 500 of 500 new texts today", memory_id: undefined });
-  return new Response(JSON.stringify(body));
-};
+# The server's answer about the first memory is replaced by the answer for a namespace without room.
+NO_ROOM = """
+Object.assign(content.requests[0], { state: "failed", error: "no room: 500 of 500 new texts today", memory_id: null });
+window.fetch = real;
 """
 
 
@@ -210,7 +201,7 @@ def test_a_memory_that_was_not_stored_is_edited_with_all_its_fields(system: DevS
     type_into(add, "add-title", "Train")
     type_into(add, "add-session", "journey")
     type_into(add, "add-metadata", '{"platform": 3}')
-    add.driver.execute_script(FAIL_THE_FIRST)
+    alter(add, "ingest_status", NO_ROOM)
     press(add, "Add")
     shows(add, "no room")
     type_into(add, "content", "Another text.")

@@ -5,6 +5,8 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from tests.chromium import Chromium
+from tests.console.failing import alter
+from tests.console.holds import hold, release, wait_until_held
 from tests.console.person import (
     click,
     click_row,
@@ -21,33 +23,11 @@ from tests.console.server import ConsoleServer
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.slow
-
 GO = "history.pushState(null, '', arguments[0]); dispatchEvent(new PopStateEvent('popstate'));"
 SCROLL_TO_ROW = """
 const row = document.querySelectorAll(".row-link")[arguments[0]];
 row.scrollIntoView({block: "center"});
 return [row.href, scrollY];
-"""
-# Holds back the answer of the first search until the test releases it.
-HOLD_FIRST_SEARCH = """
-const real = window.fetch;
-let held = false;
-window.fetch = (...asked) => {
-  if (held || !asked[1].body.includes("memory_search")) return real(...asked);
-  held = true;
-  return new Promise((done) => {
-    window.letGo = async () => {
-      const answer = await real(...asked);
-      done(answer.clone());
-      await answer.json();
-    };
-  });
-};
-"""
-LET_GO = """
-const told = arguments[0];
-letGo().then(() => requestAnimationFrame(() => requestAnimationFrame(() => told())));
 """
 
 
@@ -62,20 +42,10 @@ def test_an_invalid_value_in_an_address_shows_an_error(
     shows(browser, message)
 
 
-# Lets all calls of one tool have an empty result.
-ANSWER_NOTHING = """
-const [tool] = arguments;
-const real = window.fetch;
-const answer = { jsonrpc: "2.0", id: 1, result: { structuredContent: {} } };
-window.fetch = (...asked) =>
-  (asked[1].body.includes(tool) ? Promise.resolve(new Response(JSON.stringify(answer))) : real(...asked));
-"""
-
-
 def test_a_page_that_cannot_be_shown_leaves_the_menu_and_the_other_pages(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/tags")
     find(browser, ".tagtable")
-    browser.driver.execute_script(ANSWER_NOTHING, "memory_stats")
+    alter(browser, "memory_stats", "answer.result.structuredContent = {};")
     open_page(browser, "Overview")
     shows(browser, "This page cannot be shown")
     open_page(browser, "Tags")
@@ -85,12 +55,12 @@ def test_a_page_that_cannot_be_shown_leaves_the_menu_and_the_other_pages(site: s
 def test_a_late_answer_to_an_earlier_search_does_not_replace_the_latest(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/")
     find(browser, "#query")
-    browser.driver.execute_script(HOLD_FIRST_SEARCH)
+    hold(browser, "memory_search")
     browser.driver.execute_script(GO, "/?q=Bob+rows&mode=exact")
-    wait_until(lambda: bool(browser.driver.execute_script("return Boolean(window.letGo)")), "the first search is sent")
+    wait_until_held(browser)
     browser.driver.execute_script(GO, "/?q=shelf+7&mode=exact")
     wait_for_titles(browser, "Note 2")
-    browser.driver.execute_async_script(LET_GO)
+    release(browser)
     assert titles(browser) == ["Note 2"]
 
 
@@ -106,14 +76,10 @@ def test_a_search_that_is_left_shows_nothing_on_the_next_page(site: str, browser
     shows(browser, "time_expr 'blorp' is not understood")
 
 
-@pytest.fixture(scope="module")
-def _leaves(system: ConsoleServer) -> None:
+def test_returning_to_a_long_list_restores_the_scroll_position(
+    system: ConsoleServer, site: str, browser: Chromium
+) -> None:
     system.remember_all(*({"content": f"Leaf {n} of the long list.", "timestamp": "2024-05-01"} for n in range(120)))
-
-
-@pytest.mark.parametrize("way", ["history", *(pytest.param(way, marks=pytest.mark.nightly) for way in ("key", "link"))])
-@pytest.mark.usefixtures("_leaves")
-def test_returning_to_a_long_list_restores_the_scroll_position(site: str, browser: Chromium, way: str) -> None:
     browser.open(f"{site}/?after=2024-05-01&before=2024-05-01")
     wait_until(lambda: len(titles(browser)) == 50, "the first page is there")
     assert browser.url.startswith(f"{site}/?after"), "the former address shows this page"
@@ -124,12 +90,7 @@ def test_returning_to_a_long_list_restores_the_scroll_position(site: str, browse
     shows(browser, "81 of 100")
     click(browser, "[aria-label='Next result (j)']")
     shows(browser, "82 of 100")
-    if way == "history":
-        browser.driver.back()
-    elif way == "key":
-        keys(browser, Keys.ESCAPE)
-    else:
-        click(browser, "[data-up]")
+    browser.driver.back()
     wait_until(lambda: len(titles(browser)) == 100, "both pages are there again")
     wait_until(lambda: abs(browser.driver.execute_script("return scrollY") - before) < 5, "it is scrolled back")
     focus = "return document.activeElement.href"

@@ -18,8 +18,6 @@ from tests.console.touch import phone
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.slow
-
 Keep = Callable[[Chromium, str], None]
 OVERFLOW = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
 

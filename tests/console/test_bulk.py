@@ -6,17 +6,19 @@ import pytest
 from selenium.webdriver.common.by import By
 
 from tests.chromium import Chromium
-from tests.console.failing import REFUSE_THE_SECOND
+from tests.console.failing import intercept
 from tests.console.holds import hold, release, wait_until_held
 from tests.console.person import click, find, keys, open_page, press, reads, shows, type_into, wait_for_titles
 from tests.console.server import ConsoleServer
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.slow
-
 COUNT = 102
 DAY = "2023-03-01"
+REFUSE_THE_SECOND = """
+window.calls = (window.calls ?? 0) + 1;
+return window.calls === 2 ? refuse(400, "The disk is full.") : real(...asked);
+"""
 TAGGED = "return document.querySelectorAll('.row .tag').length"
 
 
@@ -49,7 +51,7 @@ def test_an_error_in_the_middle_of_tagging_says_how_many_memories_have_the_tag(
         browser.driver.execute_script("[...document.querySelectorAll('.row-link')].at(arguments[0]).focus()", place)
         keys(browser, key)
     shows(browser, f"{COUNT} picked")
-    browser.driver.execute_script(REFUSE_THE_SECOND, "update_memory")
+    intercept(browser, "update_memory", REFUSE_THE_SECOND)
     keys(browser, "t")
     type_into(browser, "bulk-tags", "glass,")
     press(browser, "Save")
@@ -65,9 +67,7 @@ def test_an_error_in_the_middle_of_tagging_says_how_many_memories_have_the_tag(
 def test_the_options_of_new_tags_do_not_cover_the_tags_to_remove(
     system: ConsoleServer, site: str, browser: Chromium
 ) -> None:
-    ids = system.remember_all(
-        *({"content": f"TITLE: {name}\nOf lead.", "tags": ["lead"]} for name in ("Sinker", "Plumb"))
-    )
+    ids = system.remember_titled("Sinker", "Plumb", tags=["lead"])
     browser.open(f"{site}/?tags=lead")
     wait_for_titles(browser, "Plumb", "Sinker")
     keys(browser, "j", "x", "j", "x", "t")

@@ -14,8 +14,6 @@ from tests.dev import DevServer
 from tests.fakes import request
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.slow
-
 COUNT = """
 window.clicks = 0;
 document.addEventListener("click", ({ isTrusted }) => { window.clicks += isTrusted ? 1 : 0; }, { capture: true });

@@ -8,8 +8,6 @@ from tests.chromium import Chromium
 from tests.console.person import click, find, keys, type_into
 from tests.dev import DevServer
 
-pytestmark = pytest.mark.slow
-
 
 def _compose(browser: Chromium, text: str) -> None:
     """Compose a text in the field with the focus, as an input method does."""

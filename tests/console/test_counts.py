@@ -3,23 +3,12 @@
 from selenium.webdriver.common.by import By
 
 from tests.chromium import Chromium
+from tests.console.failing import alter
 from tests.console.person import find, follow, open_page, reads, shows, wait_for_titles
 from tests.console.server import ConsoleServer
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
-# Replaces the number of failed requests in the server's answers by `window.failed`.
-COUNT_FAILED = """
-const real = window.fetch;
-window.failed = 1;
-window.fetch = async (...asked) => {
-  const response = await real(...asked);
-  if (!asked[1]?.body?.includes?.('"list_requests"')) return response;
-  const answer = await response.json();
-  answer.result.structuredContent.counts.failed = window.failed;
-  return new Response(JSON.stringify(answer), { status: response.status, headers: response.headers });
-};
-"""
 LOOK_AGAIN = 'document.dispatchEvent(new Event("visibilitychange"))'
 BADGE = ".nav .badge"
 
@@ -27,9 +16,7 @@ BADGE = ".nav .badge"
 def test_a_list_and_its_filters_count_only_the_memories_that_are_shown(
     system: ConsoleServer, site: str, browser: Chromium
 ) -> None:
-    ids = system.remember_all(
-        *({"content": f"TITLE: Sail {n}\nSail {n}.", "tags": ["sail"], "timestamp": f"2024-0{n}-01"} for n in (1, 2, 3))
-    )
+    ids = system.remember_titled("Sail 1", "Sail 2", "Sail 3", tags=["sail"])
     system.call("update_memory", {"id": ids[0], "superseded_by": ids[1]})
     browser.open(f"{site}/?tags=sail")
     wait_for_titles(browser, "Sail 3", "Sail 2")
@@ -77,7 +64,7 @@ def test_a_request_that_has_left_a_state_leaves_the_list_of_this_state(
 def test_the_badge_of_activity_counts_the_failures_that_were_not_seen(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/overview")
     shows(browser, "nothing failed")
-    browser.driver.execute_script(COUNT_FAILED)
+    alter(browser, "list_requests", "content.counts.failed = window.failed ?? 1;")
     browser.driver.execute_script(LOOK_AGAIN)
     reads(browser, BADGE, "1")
     follow(browser, "See Activity")

@@ -4,12 +4,10 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 
 from tests.chromium import Chromium
-from tests.console.failing import REFUSE
+from tests.console.failing import calm, refuse
 from tests.console.person import keys, press, shows, type_into, wait_for_titles
 from tests.console.server import ConsoleServer
 from tests.console.timers import end_message, keep_messages
-
-pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("way", ["page", "message after an outage"])
@@ -24,11 +22,11 @@ def test_what_a_deleted_memory_replaced_can_be_current_again(
     keys(browser, Keys.DELETE)
     shows(browser, "Closing the tab keeps it.")
     if "outage" in way:
-        browser.driver.execute_script(REFUSE, "delete_memory", 503)
+        refuse(browser, "delete_memory", 503)
     end_message(browser)
     if "outage" in way:
         shows(browser, "Not deleted yet: ")
-        browser.driver.execute_script("window.isCalm = true")
+        calm(browser)
     shows(browser, "The memory that it replaced stays hidden.")
     if way == "page":
         browser.open(f"{site}/memories/{old}")
@@ -42,9 +40,7 @@ def test_all_that_several_deleted_memories_replaced_can_be_current_again(
 ) -> None:
     day = "2023-04-01"
     old = system.remember_all(*({"content": f"The old jug {n}."} for n in range(2)))
-    new = system.remember_all(
-        *({"content": f"TITLE: Jug {n}\nNew.", "timestamp": f"{day}T0{n}:00:00Z"} for n in range(2))
-    )
+    new = system.remember_titled("Jug 0", "Jug 1", first=day)
     for id_, replacement in zip(old, new, strict=True):
         system.call("update_memory", {"id": id_, "superseded_by": replacement})
     browser.open(f"{site}/?after={day}&before={day}")
@@ -61,12 +57,7 @@ def test_all_that_several_deleted_memories_replaced_can_be_current_again(
 
 def test_messages_and_counts_leave_out_deleted_memories(system: ConsoleServer, site: str, browser: Chromium) -> None:
     day = "2023-03-01"
-    ids = system.remember_all(
-        *(
-            {"content": f"TITLE: {name}\nA vase.", "timestamp": f"{day}T0{hour}:00:00Z"}
-            for hour, name in enumerate("AB")
-        )
-    )
+    ids = system.remember_titled("A", "B", first=day)
     browser.open(f"{site}/?after={day}&before={day}")
     wait_for_titles(browser, "B", "A")
     shows(browser, "2 memories")

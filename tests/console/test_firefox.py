@@ -6,7 +6,7 @@ import pytest
 
 from tests.firefox import ENTER, Firefox, firefox
 
-pytestmark = [pytest.mark.slow, pytest.mark.nightly]  # by day, the console is tested in Chromium
+pytestmark = pytest.mark.nightly  # by day, the console is tested in Chromium
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,5 @@
 """The focus of the keyboard after actions that remove the focused element."""
 
-from datetime import UTC, datetime, timedelta
-
-import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
@@ -12,8 +9,6 @@ from tests.console.server import ConsoleServer
 from tests.console.timers import end_message, keep_messages
 from tests.dev import DevServer
 from tests.waiting import wait_until
-
-pytestmark = pytest.mark.slow
 
 FOCUS = "return document.activeElement.ariaLabel ?? document.activeElement.textContent.trim()"
 
@@ -72,21 +67,15 @@ def test_escape_and_cancel_close_the_field_for_tags(system: DevServer, site: str
 
 
 def test_after_a_deletion_the_focus_is_on_the_next_row(system: ConsoleServer, site: str, browser: Chromium) -> None:
-    system.remember_all(
-        *(
-            {"content": f"TITLE: {name}\nThe note {name}.", "tags": ["notes"], "timestamp": "2024-06-01T00:00:00Z"}
-            for name in "ABC"
-        )
-    )
+    system.remember_titled(*"ABC", tags=["notes"])
     browser.open(f"{site}/?tags=notes")
-    wait_until(lambda: browser.shows("3 memories"), "the list is there")
-    names = [row.text for row in browser.driver.find_elements(By.CSS_SELECTOR, ".row .line b")]
+    wait_for_titles(browser, *"CBA")
     keys(browser, "j", "j", Keys.DELETE)
-    wait_for_titles(browser, names[0], names[2])
-    wait_until(lambda: focused(browser).startswith(names[2]), "the next row has the focus")
+    wait_for_titles(browser, "C", "A")
+    wait_until(lambda: focused(browser).startswith("A"), "the next row has the focus")
     keys(browser, Keys.DELETE, "j", Keys.DELETE)  # only the second press of Delete deletes a memory
-    wait_for_titles(browser, names[0])
-    wait_until(lambda: focused(browser).startswith(names[0]), "the last row has the focus")
+    wait_for_titles(browser, "C")
+    wait_until(lambda: focused(browser).startswith("C"), "the last row has the focus")
 
 
 def test_skip_to_content_moves_the_focus_and_leaves_the_address(site: str, browser: Chromium) -> None:
@@ -149,14 +138,7 @@ def test_a_closed_dialog_does_not_return_the_focus_to_a_field_that_was_left(site
 
 def _store_nuts(system: ConsoleServer, count: int) -> list[str]:
     """Store memories with the tag `nuts`, and return their ids, the latest first."""
-    start = datetime(2024, 7, 1, tzinfo=UTC)
-    ids = system.remember_all(
-        *(
-            {"content": f"Nut {n}.", "tags": ["nuts"], "timestamp": (start + timedelta(hours=n)).isoformat()}
-            for n in range(count)
-        )
-    )
-    return ids[::-1]
+    return system.remember_titled(*(f"Nut {n}" for n in range(count)), tags=["nuts"])[::-1]
 
 
 def _wait_for_row(browser: Chromium, id_: str) -> None:

@@ -12,8 +12,6 @@ from tests.console.server import ConsoleServer
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.slow
-
 HOSTILE = {
     "markup": "<script>document.title = 'owned'</script><img src=x onerror=\"document.title = 'owned'\">\n\n"
     "[a link](javascript:alert(1)) **bold** # heading <iframe src=//evil.example></iframe>\n\n"

@@ -5,13 +5,11 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from tests.chromium import Chromium
-from tests.console.failing import REFUSE
+from tests.console.failing import calm, refuse
 from tests.console.log_ins import REFUSE_ONE_TOKEN, use_key
 from tests.console.person import click, find, follow, keys, press, reads, shows, titles, type_into, wait_for_titles
 from tests.console.server import ConsoleServer
 from tests.waiting import wait_until
-
-pytestmark = pytest.mark.slow
 
 
 def test_what_was_typed_into_the_form_of_a_memory_is_kept_during_a_log_in(
@@ -50,7 +48,7 @@ def test_what_was_typed_is_kept_if_the_server_cannot_say_at_once_who_logged_in(
     type_into(browser, "content", "Typed for an hour")
     shows(browser, "kit")
     browser.driver.execute_script(REFUSE_ONE_TOKEN, "ingest_memory")
-    browser.driver.execute_script(REFUSE, "who_am_i", 429)
+    refuse(browser, "who_am_i", 429)
     press(browser, "Add")
     shows(browser, "You have been logged out.")
     assert not browser.driver.find_element(By.ID, "content").is_displayed()
@@ -58,7 +56,7 @@ def test_what_was_typed_is_kept_if_the_server_cannot_say_at_once_who_logged_in(
     assert browser.url.endswith("/add"), "the keyboard belongs to the form of the log-in"
     use_key(browser, second)
     shows(browser, "try again later")
-    browser.driver.execute_script("window.isCalm = true")
+    calm(browser)
     press(browser, "Try again")
     assert find(browser, "#content").get_property("value") == "Typed for an hour"
     assert "Added just now" not in browser.text
@@ -112,10 +110,10 @@ def test_a_correction_that_a_log_in_interrupted_says_that_it_replaces_nothing(
     browser.open(f"http://127.0.0.1:{guarded.port}/add?replaces={id_}")
     use_key(browser, first)
     type_into(browser, "content", "The boat was painted green.")
-    browser.driver.execute_script(REFUSE, "ingest_status", 401)
+    refuse(browser, "ingest_status", 401)
     press(browser, "Add")
     shows(browser, "You have been logged out.")
-    browser.driver.execute_script("window.isCalm = true")
+    calm(browser)
     use_key(browser, second)
     shows(browser, "it replaces nothing: You have logged in again")
     assert guarded.call("get_memory", {"id": id_})["superseded_by"] is None

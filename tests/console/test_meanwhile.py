@@ -22,8 +22,6 @@ from tests.console.person import (
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.slow
-
 
 def _is_stored(browser: Chromium) -> None:
     wait_until(lambda: bool(browser.driver.find_elements(By.CSS_SELECTOR, ".side .state.stored")), "it is stored")

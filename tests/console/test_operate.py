@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,9 +18,6 @@ from tests.dev import COMMAND
 from tests.fakes import request
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.slow
-
-Keep = Callable[[Chromium, str], None]
 EXPORT = "[aria-labelledby=export] .btn.main"
 BAR_TITLES = "return [...document.querySelectorAll('.strip rect title')].map((title) => title.textContent)"
 # Dispatches the event that a browser sends before it closes a tab. Returns whether the page asks for confirmation.
@@ -57,7 +53,7 @@ def test_the_export_has_the_same_memories_as_the_export_command(
     system.call("delete_memory", {"id": id_})
 
 
-def test_a_time_selected_on_the_timeline_filters_the_list(site: str, browser: Chromium, picture: Keep) -> None:
+def test_a_time_selected_on_the_timeline_filters_the_list(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/")
     strip = find(browser, ".strip svg")
     assert (strip.aria_role, strip.accessible_name[:21]) == ("image", "3 memories by the day")
@@ -70,7 +66,6 @@ def test_a_time_selected_on_the_timeline_filters_the_list(site: str, browser: Ch
     assert "after=2026-05-02" in browser.url
     click(browser, ".chip.on")
     wait_for_titles(browser, "Note 3", "Note 2", "Note 1")
-    picture(browser, "home")
 
 
 def test_tags_in_the_side_bar_filter_the_list(site: str, browser: Chromium) -> None:
@@ -82,7 +77,7 @@ def test_tags_in_the_side_bar_filter_the_list(site: str, browser: Chromium) -> N
     wait_for_titles(browser, "Note 3", "Note 2", "Note 1")
 
 
-def test_a_dropped_file_is_imported_line_by_line(site: str, browser: Chromium, downloads: Path, picture: Keep) -> None:
+def test_a_dropped_file_is_imported_line_by_line(site: str, browser: Chromium, downloads: Path) -> None:
     good = [{"content": f"Fact {n}.", "timestamp": f"2026-03-0{n}T00:00:00Z", "mood": "x"} for n in range(1, 4)]
     lines = [*map(json.dumps, good), "not json", json.dumps(good[0])]
     browser.open(f"{site}/import")
@@ -95,7 +90,6 @@ def test_a_dropped_file_is_imported_line_by_line(site: str, browser: Chromium, d
     assert "Unknown fields that were left out: mood" in browser.text
     shows(browser, "Line 4 a line must be JSON")
     reads(browser, EXPORT, f"Export {before + 3} memories")
-    picture(browser, "import")
     press(browser, "Save failures")
     (failure,) = map(json.loads, _downloaded(downloads, "facts.jsonl.failures.jsonl").splitlines())
     assert failure["source"] == "facts.jsonl:4"
@@ -169,7 +163,7 @@ def test_a_file_with_another_extension_is_not_imported(site: str, browser: Chrom
 
 
 def test_a_dead_letter_is_shown_with_its_cause_and_redriven(
-    system: ConsoleServer, site: str, browser: Chromium, picture: Keep
+    system: ConsoleServer, site: str, browser: Chromium
 ) -> None:
     ingest_request = request("Dana sings in a choir.")
     cause = "the embedder was away for a day"
@@ -177,7 +171,6 @@ def test_a_dead_letter_is_shown_with_its_cause_and_redriven(
     browser.open(f"{site}/activity?state=dead_lettered")
     shows(browser, "Message 4711")
     wait_until(lambda: browser.text.count(cause) == 2, "the letter and the request have the cause")
-    picture(browser, "outcomes")
     shows(browser, "1 given up after several attempts")
     shows(browser, "Dana sings in a choir.")
     press(browser, "Retry it")
@@ -239,21 +232,6 @@ def test_the_overview_counts_a_dead_letter_without_a_request(guarded: ConsoleSer
     shows(browser, "Some requests need a look")
     reads(browser, ".tile:nth-child(3) .big", "1")
     guarded.memories("unread").drop_dead_letters(["unread"])
-
-
-@pytest.mark.nightly
-def test_all_dead_letters_are_retried_also_more_than_one_call_lists(
-    system: ConsoleServer, site: str, browser: Chromium
-) -> None:
-    waiting = [request(f"Retried {n}.") for n in range(105)]
-    for number, one in enumerate(waiting):
-        system.give_up([one], "a long outage", message_id=f"many-{number}", days_ago=2)
-    browser.open(f"{site}/activity")
-    press(browser, "Retry the 105")
-    shows(browser, "105 requests are tried again.")
-    ids = [str(one.request_id) for one in waiting]
-    outcomes = [*system.outcomes(ids[:100]), *system.outcomes(ids[100:])]
-    assert {outcome["state"] for outcome in outcomes} == {"stored"}
 
 
 def test_requests_of_a_state_are_shown_in_pages(system: ConsoleServer, site: str, browser: Chromium) -> None:

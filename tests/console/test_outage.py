@@ -1,6 +1,5 @@
 """The notice of an outage, and errors of the forms for a log-in."""
 
-import pytest
 from selenium.webdriver.common.by import By
 
 from tests.chromium import Chromium
@@ -8,8 +7,6 @@ from tests.console.failing import be_offline
 from tests.console.person import find, press, shows, wait_for_titles
 from tests.console.server import ConsoleServer
 from tests.waiting import wait_until
-
-pytestmark = pytest.mark.slow
 
 # Calls a tool, as the page does every minute to count failed requests.
 CALL = """

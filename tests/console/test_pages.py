@@ -1,9 +1,7 @@
 """Search, reading and writing in the console, and the display of content that other people have stored."""
 
-from collections.abc import Callable
 from urllib.parse import quote
 
-import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
@@ -26,12 +24,8 @@ from tests.console.timers import end_message, keep_messages
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.slow
 
-Keep = Callable[[Chromium, str], None]
-
-
-def test_a_search_finds_by_meaning_and_explains_each_result(site: str, browser: Chromium, picture: Keep) -> None:
+def test_a_search_finds_by_meaning_and_explains_each_result(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/")
     shows(browser, "3 memories")
     type_into(browser, "query", "what does Ada like to drink?" + Keys.ENTER)
@@ -45,7 +39,6 @@ def test_a_search_finds_by_meaning_and_explains_each_result(site: str, browser: 
         for element in browser.driver.find_elements(By.CSS_SELECTOR, ".why-box progress")
     ]
     assert any((name or "").startswith("Meaning, ") for name in bars)
-    picture(browser, "results")
 
 
 def test_weak_results_are_collapsed_below_better_ones(site: str, browser: Chromium) -> None:
@@ -58,12 +51,11 @@ def test_weak_results_are_collapsed_below_better_ones(site: str, browser: Chromi
     wait_until(lambda: len(titles(browser)) > before, "the weak ones are shown")
 
 
-def test_if_nothing_close_is_found_the_page_offers_to_add_the_text(site: str, browser: Chromium, picture: Keep) -> None:
+def test_if_nothing_close_is_found_the_page_offers_to_add_the_text(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/?q=zzqqx+gibberish")
     shows(browser, "Nothing close was found")
     shows(browser, "None of the 3 memories is about this.")
     assert find(browser, ".group-name .sure").text == "Weak"
-    picture(browser, "none")
     follow(browser, "Add a memory about it")
     assert find(browser, "#content").get_property("value") == "zzqqx gibberish"
     type_into(browser, "content", Keys.DELETE)
@@ -100,9 +92,7 @@ def test_a_filter_that_nothing_matches_can_be_cleared(site: str, browser: Chromi
     wait_for_titles(browser, "Note 3", "Note 2", "Note 1")
 
 
-def test_a_memory_is_added_read_edited_rated_and_deleted(
-    system: DevServer, site: str, browser: Chromium, picture: Keep
-) -> None:
+def test_a_memory_is_added_read_edited_rated_and_deleted(system: DevServer, site: str, browser: Chromium) -> None:
     browser.open(f"{site}/")
     shows(browser, "3 memories")
     keys(browser, "a")
@@ -110,7 +100,6 @@ def test_a_memory_is_added_read_edited_rated_and_deleted(
     type_into(browser, "when", "on 5 March 2026")
     shows(browser, "Stored as ")
     type_into(browser, "add-tags", "cy, bees,")
-    picture(browser, "add")
     keys(browser, Keys.CONTROL + Keys.ENTER + Keys.NULL)
     shows(browser, "Added just now")
     follow(browser, "Open")
@@ -122,7 +111,6 @@ def test_a_memory_is_added_read_edited_rated_and_deleted(
     _edits(browser)
     assert system.call("get_memory", {"id": id_})["metadata"] == {"hives": 3}
     _rates(browser, system, id_)
-    picture(browser, "memory")
     click(browser, "[aria-label=More]")
     click(browser, ".menu-list .danger")
     shows(browser, "deleted. Closing the tab keeps it.")
@@ -186,9 +174,7 @@ def test_one_key_shows_the_source_text(system: DevServer, site: str, browser: Ch
     system.call("delete_memory", {"id": id_})
 
 
-def test_a_memory_is_replaced_by_one_found_in_a_search(
-    system: ConsoleServer, site: str, browser: Chromium, picture: Keep
-) -> None:
+def test_a_memory_is_replaced_by_one_found_in_a_search(system: ConsoleServer, site: str, browser: Chromium) -> None:
     texts = (
         "TITLE: First\nThe standup is at nine.", "TITLE: Second\nThe standup is at ten.", "TITLE: Third\nAt eleven now."
     )  # fmt: skip
@@ -203,7 +189,6 @@ def test_a_memory_is_replaced_by_one_found_in_a_search(
     reads(browser, ".option", "Third")
     click(browser, ".option")
     shows(browser, "Current from now on")
-    picture(browser, "replace")
     press(browser, "Replace it")
     shows(browser, "This memory was replaced.")
     assert system.call("get_memory", {"id": ids[1]})["superseded_by"] == ids[2]
@@ -220,12 +205,7 @@ def test_a_memory_is_replaced_by_one_found_in_a_search(
 def test_a_memory_is_shown_with_its_neighbours_in_the_session(
     system: ConsoleServer, site: str, browser: Chromium
 ) -> None:
-    ids = system.remember_all(
-        *(
-            {"content": f"TITLE: Step {n}\nDone.{n}", "timestamp": f"2026-04-0{n}T12:00:00Z", "session": "desk"}
-            for n in (1, 2, 3)
-        )
-    )
+    ids = system.remember_titled("Step 1", "Step 2", "Step 3", session="desk")
     browser.open(f"{site}/memories/{ids[1]}")
     shows(browser, "In the same session")
     names = [element.text.split("\n")[0] for element in browser.driver.find_elements(By.CSS_SELECTOR, ".around li")]

@@ -1,16 +1,12 @@
 """`infra.console_pictures` makes pictures of the design and the console side by side."""
 
-import os
 import struct
 from pathlib import Path
 
 import pytest
 
 from infra import console_pictures
-from tests.console.conftest import ARTEFACTS
 
-DESIGN = os.environ.get("CONSOLE_DESIGN", "")
-"""A directory with the pages of the design."""
 ROW = """<div class="row"><span class="fit"><b>Printer</b> The printer needs <code>203</code> dpi.</span>
 <a class="tag">office</a><time title="Friday 27 November 2026, 14:02">14:02</time></div>"""
 
@@ -28,16 +24,6 @@ def test_each_page_has_one_picture_with_design_and_console_at_both_widths(
     assert sorted(file.name for file in out.iterdir()) == ["empty.png", "home.png", "login.png", "memory.png"]
     width, _ = struct.unpack(">II", (out / "home.png").read_bytes()[16:24])
     assert width >= 2 * (1280 + 375)
-
-
-@pytest.mark.skipif(not (ARTEFACTS and DESIGN), reason="CONSOLE_SCREENSHOTS and CONSOLE_DESIGN name no directories")
-def test_console_pictures_writes_pictures_of_the_design_and_the_console_side_by_side(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    out = Path(ARTEFACTS) / "side-by-side"
-    monkeypatch.setattr("sys.argv", ["console_pictures", DESIGN, str(out)])
-    assert console_pictures.main() == 0
-    assert len([*out.glob("*.png")]) == len(console_pictures.PAGES) + 2
 
 
 def test_a_directory_without_a_design_is_refused(

@@ -11,8 +11,6 @@ from tests.console.server import ConsoleServer
 from tests.console.timers import end_message, keep_messages
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.slow
-
 # Refuses the renewal of the token until `isCalm` is true. Then `isRenewed` becomes true after the page has read the
 # renewed token and has rendered.
 REFUSE_RENEWAL = """

@@ -8,15 +8,13 @@ from selenium.webdriver.common.by import By
 from mnemosyne.domain.memory import IngestRequest
 from tests.chromium import Chromium
 from tests.console.conftest import DESKTOP
-from tests.console.failing import REFUSE
+from tests.console.failing import refuse
 from tests.console.holds import hold, release, wait_until_held
 from tests.console.person import click, find, open_page, press, shows
 from tests.console.server import ConsoleServer
 from tests.dev import DevServer
 from tests.fakes import request
 from tests.waiting import wait_until
-
-pytestmark = pytest.mark.slow
 
 CAUSE = "the embedder was away"
 # Lets the page ask the server for changes, as it does when its tab becomes visible. The answer is held back until the
@@ -211,6 +209,6 @@ def test_a_refused_question_before_an_action_is_reported(
     browser: Chromium, given_up: list[IngestRequest], tool: str, button: str
 ) -> None:
     wait_until(lambda: bool(browser.driver.find_elements(By.XPATH, button)), "the button is there")
-    browser.driver.execute_script(REFUSE, tool, 429)
+    refuse(browser, tool, 429)
     browser.driver.find_element(By.XPATH, button).click()
     shows(browser, "try again later")

@@ -8,8 +8,6 @@ from tests.console.person import click, keys, shows
 from tests.console.server import ConsoleServer
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.slow
-
 DAY = "2024-06-01"
 ROWS = 130
 SLICE = 50

@@ -10,8 +10,6 @@ from tests.console.server import ConsoleServer
 from tests.console.touch import phone, swipe, tap
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def finger(browser: Chromium) -> Iterator[Chromium]:
@@ -22,8 +20,7 @@ def finger(browser: Chromium) -> Iterator[Chromium]:
 def test_selected_memories_are_tagged_and_deleted_with_an_undo(
     system: ConsoleServer, site: str, finger: Chromium
 ) -> None:
-    memories = [{"content": f"TITLE: {n}\nA letter.", "timestamp": f"2024-03-01T0{n}:00:00Z"} for n in (1, 2, 3)]
-    ids = system.remember_all(*memories)
+    ids = system.remember_titled("1", "2", "3")
     finger.open(f"{site}/?after=2024-03-01&before=2024-03-01")
     wait_for_titles(finger, "3", "2", "1")
     tap(finger, "Pick")

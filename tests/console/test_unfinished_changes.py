@@ -6,57 +6,26 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from tests.chromium import Chromium
+from tests.console.failing import intercept
 from tests.console.holds import hold, release, wait_until_held
 from tests.console.person import click, find, keys, open_page, press, reads, type_into, wait_for_titles
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.mark.parametrize(
-    ("path", "first", "text", "button", "tool", "leave", "name"),
+    "change",
     [
         ("/tags", "[aria-label='Rename tin']", "zinc", "dialog .main", "change_tag", ".dialog-foot .btn", "Rename"),
-        (
-            "/memories/ID",
-            ".sheet .meta",
-            "",
-            "[aria-label='Remove tin']",
-            "update_memory",
-            "[aria-label='Remove iron']",
-            "Tags",
-        ),
+        ("/memories/ID", "h1", "", "[aria-label='Remove tin']", "update_memory", "[aria-label='Remove iron']", "Tags"),
         ("/add", "#content", "The kettle leaks.", "form .main", "ingest_memory", ".nav [href='/tags']", "Add"),
-        *(
-            pytest.param(*change, marks=pytest.mark.nightly)
-            for change in (
-                (
-                    "/memories/ID",
-                    ".sheet .meta",
-                    "",
-                    "[aria-label=Rate] .btn",
-                    "rate_memory",
-                    ".nav [href='/']",
-                    "Rating",
-                ),
-                ("/memories/ID/edit", "#title", "Kettle", ".bar-top .main", "update_memory", "main [data-up]", "Save"),
-            )
-        ),
     ],
+    ids=["dialog", "memory", "form"],
 )
 def test_the_error_of_a_change_is_shown_after_the_person_has_gone_on(
-    system: DevServer,
-    site: str,
-    browser: Chromium,
-    path: str,
-    first: str,
-    text: str,
-    button: str,
-    tool: str,
-    leave: str,
-    name: str,
+    system: DevServer, site: str, browser: Chromium, change: tuple[str, ...]
 ) -> None:
+    path, first, text, button, tool, leave, name = change
     id_ = system.remember(f"A kettle, before {tool} from {path}.", tags=["iron", "tin"])
     browser.open(f"{site}{path}".replace("ID", id_))
     click(browser, first)
@@ -67,11 +36,11 @@ def test_the_error_of_a_change_is_shown_after_the_person_has_gone_on(
     click(browser, leave)
     release(browser)
     reads(browser, ".toast", f"{name}: The disk is full.")
-    system.call("delete_memory", {"id": id_})
 
 
 def test_the_end_of_a_change_does_not_close_another_dialog(system: DevServer, site: str, browser: Chromium) -> None:
-    ids = [system.remember(f"A ring of {metal}.", tags=[metal]) for metal in ("gold", "silver")]
+    for metal in ("gold", "silver"):
+        system.remember(f"A ring of {metal}.", tags=[metal])
     browser.open(f"{site}/tags")
     click(browser, "[aria-label='Rename gold']")
     type_into(browser, "name", "aurum")
@@ -84,7 +53,6 @@ def test_the_end_of_a_change_does_not_close_another_dialog(system: DevServer, si
     release(browser)
     reads(browser, ".toast", "1 memory now has the tag aurum.")
     assert find(browser, "dialog #name").get_property("value") == "argentum"
-    system.call("delete_memory", {"ids": ids})
 
 
 def test_the_changes_of_a_form_are_kept_while_another_page_is_open(
@@ -103,7 +71,6 @@ def test_the_changes_of_a_form_are_kept_while_another_page_is_open(
     reads(browser, "h1", "Typed for an hour")
     memory = system.call("get_memory", {"id": id_})
     assert (memory["title"], sorted(memory["tags"])) == ("Typed for an hour", ["heavy", "iron"])
-    system.call("delete_memory", {"id": id_})
 
 
 def test_new_tags_that_are_not_saved_are_kept(system: DevServer, site: str, browser: Chromium) -> None:
@@ -122,7 +89,6 @@ def test_new_tags_that_are_not_saved_are_kept(system: DevServer, site: str, brow
     press(browser, "Save")
     wait_until(lambda: not browser.driver.execute_script(LEAVE), "all is stored")
     assert sorted(system.call("get_memory", {"id": id_})["tags"]) == ["ash", "oak"]
-    system.call("delete_memory", {"id": id_})
 
 
 def test_what_is_typed_into_a_form_while_it_is_saved_is_kept(system: DevServer, site: str, browser: Chromium) -> None:
@@ -138,20 +104,6 @@ def test_what_is_typed_into_a_form_while_it_is_saved_is_kept(system: DevServer, 
     assert find(browser, "input#title").get_property("value") == "Red buoy at the pier"
     press(browser, "Save")
     reads(browser, "h1", "Red buoy at the pier")
-    system.call("delete_memory", {"id": id_})
-
-
-# Sends the next call of a tool to the server, but lets the page lose the answer.
-LOSE = """
-const [tool] = arguments;
-const real = window.fetch;
-window.fetch = async (...asked) => {
-  const answer = await real(...asked);
-  if (!asked[1]?.body?.includes(`"${tool}"`)) return answer;
-  window.fetch = real;
-  throw new TypeError("network error");
-};
-"""
 
 
 @pytest.mark.nightly
@@ -170,7 +122,10 @@ def test_a_title_that_is_changed_back_while_it_is_saved_is_saved_again(
     press(browser, "Save")
     wait_until(lambda: not browser.url.endswith("/edit"), "it is saved")
     assert system.call("get_memory", {"id": id_})["title"] == "Raft"
-    system.call("delete_memory", {"id": id_})
+
+
+LOSE = "await real(...asked); window.fetch = real; throw new TypeError('network error');"
+"""Lets the page lose the answer to a call that the server has got."""
 
 
 def test_a_title_that_is_changed_back_after_a_lost_answer_is_saved_again(
@@ -179,14 +134,13 @@ def test_a_title_that_is_changed_back_after_a_lost_answer_is_saved_again(
     id_ = system.remember("TITLE: Jetty\nOf planks.")
     browser.open(f"{site}/memories/{id_}/edit")
     type_into(browser, "title", "Pier")
-    browser.driver.execute_script(LOSE, "update_memory")
+    intercept(browser, "update_memory", LOSE)
     press(browser, "Save")
     reads(browser, "form [role=alert]", "The server cannot be reached.")
     type_into(browser, "title", "Jetty")
     press(browser, "Save")
     wait_until(lambda: not browser.url.endswith("/edit"), "it is saved")
     assert system.call("get_memory", {"id": id_})["title"] == "Jetty"
-    system.call("delete_memory", {"id": id_})
 
 
 # Returns whether the page lets the browser ask for confirmation before it closes the tab.
@@ -205,7 +159,6 @@ def test_the_browser_asks_before_it_discards_what_was_typed(
     assert browser.driver.execute_script(LEAVE)
     press(browser, "Add" if field == "content" else "Save")
     wait_until(lambda: not browser.driver.execute_script(LEAVE), "all is stored")
-    system.call("delete_memory", {"id": id_})
 
 
 def test_the_browser_asks_before_it_ends_a_deletion(system: DevServer, site: str, browser: Chromium) -> None:
@@ -224,7 +177,6 @@ def test_the_browser_asks_before_it_ends_a_deletion(system: DevServer, site: str
     assert system.error("get_memory", {"id": ids[1]})
     keys(browser, "z")
     wait_for_titles(browser, "Block")
-    system.call("delete_memory", {"id": ids[0]})
 
 
 def test_a_press_outside_of_a_dialog_closes_it_only_if_it_ends_outside(

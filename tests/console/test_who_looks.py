@@ -2,7 +2,6 @@
 
 import json
 
-import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
@@ -12,9 +11,6 @@ from tests.console.person import click, drop, find, keys, open_page, press, read
 from tests.console.server import ConsoleServer
 from tests.dev import DevServer
 from tests.waiting import wait_until
-
-pytestmark = pytest.mark.slow
-
 
 # Records the names of the tools whose calls the server refuses.
 WATCH_REFUSALS = """

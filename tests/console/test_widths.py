@@ -8,8 +8,6 @@ from tests.console.pages import set_width
 from tests.console.person import find
 from tests.dev import DevServer
 
-pytestmark = pytest.mark.slow
-
 LONG = "a" * 54
 GAPS = """
 return [...document.querySelectorAll(".hit")].map((hit) => {
