@@ -1,4 +1,4 @@
-"""`mnemosyne stdio` alone, and together with `mnemosyne dev` on the same memories."""
+"""`mnemosyne stdio` without `mnemosyne dev`. `test_wheel.py` runs both on the same memories."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ from mcp import StdioServerParameters
 from mcp.client.client import Client
 from mcp.client.stdio import stdio_client
 
-from tests.dev import COMMAND, DevServer, fill, processes_of, run
+from tests.dev import COMMAND, fill, processes_of, run
 from tests.mcp_app import MODERN
 from tests.mcp_client import request
 from tests.waiting import wait_until
@@ -23,64 +23,30 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.slow
 
 
-def _over_stdio(directory: Path, content: str) -> tuple[list[str], dict[str, Any]]:
-    """List the tools, ingest, wait until stored, and search."""
-
-    async def run() -> tuple[list[str], dict[str, Any]]:
-        options = ["stdio", "--data-dir", str(directory)]
-        parameters = StdioServerParameters(command=str(COMMAND), args=options, env=dict(os.environ))
-        async with Client(stdio_client(parameters)) as client:
-            names = [tool.name for tool in (await client.list_tools()).tools]
-            arguments: dict[str, Any] = {"content": content, "timestamp": "2026-05-20T12:00:00Z"}
-            queued = (await client.call_tool("ingest_memory", arguments)).structured_content
-            assert queued
-            status = {"state": "queued"}
-            async with asyncio.timeout(120):
-                while status["state"] == "queued":
-                    answer = await client.call_tool("ingest_status", {"request_id": queued["request_id"]})
-                    assert answer.structured_content
-                    (status,) = answer.structured_content["requests"]
-            assert status["state"] == "stored"
-            result = await client.call_tool("memory_search", {"query": content, "limit": 1})
-            assert result.structured_content
-            return names, result.structured_content
-
-    return asyncio.run(run())
-
-
 @pytest.fixture(scope="module")
-def home() -> Iterator[Path]:
-    """A folder with a data directory for several tests."""
-    with tempfile.TemporaryDirectory(prefix="mnemosyne-stdio-") as directory:
-        fill(Path(directory) / "data")
-        yield Path(directory)
-
-
-@pytest.fixture
-def data(home: Path) -> Path:
-    return home / "data"
+def data() -> Iterator[Path]:
+    """A data directory for several tests."""
+    with tempfile.TemporaryDirectory(prefix="mnemosyne-stdio-") as home:
+        fill(Path(home) / "data")
+        yield Path(home) / "data"
 
 
 def test_stdio_alone_starts_the_system_and_ends_it_afterwards(tmp_path: Path) -> None:
     fill(tmp_path / "data")
-    names, result = _over_stdio(tmp_path / "data", "told over stdio")
-    assert "memory_search" in names
+    options = ["stdio", "--data-dir", str(tmp_path / "data")]
+    parameters = StdioServerParameters(command=str(COMMAND), args=options, env=dict(os.environ))
+
+    async def remember_and_search() -> dict[str, Any]:
+        async with Client(stdio_client(parameters)) as client:
+            assert "memory_search" in [tool.name for tool in (await client.list_tools()).tools]
+            stored = await client.call_tool("ingest_memory", {"content": "told over stdio", "wait": 10})
+            assert (stored.structured_content or {})["status"] == "stored"
+            return (await client.call_tool("memory_search", {"query": "told over stdio"})).structured_content or {}
+
+    result = asyncio.run(remember_and_search())
     assert result["memories"][0]["content"] == "told over stdio"
     # The client waits at most two seconds for the process to end.
     wait_until(lambda: processes_of(tmp_path) == [], "nothing runs any more")
-
-
-def test_stdio_and_dev_together_see_the_same_memories(home: Path, data: Path) -> None:
-    dev = DevServer(home)
-    dev.start()
-    try:
-        dev.outcome(dev.ingest("told over http"))
-        _over_stdio(data, "told over stdio beside dev")
-        result = dev.call("memory_search", {"query": "told over stdio beside dev", "limit": 1})
-        assert result["memories"][0]["content"] == "told over stdio beside dev"
-        assert dev.outcome(dev.ingest("dev still stores"))["state"] == "stored"
-    finally:
-        dev.close()
 
 
 def test_an_invalid_line_gets_an_error_and_the_next_line_is_served(data: Path) -> None:

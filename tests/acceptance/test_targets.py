@@ -74,11 +74,10 @@ def test_commands_find_the_system_that_runs_on_the_users_data_directory(
     assert home.run("remember", "The kettle is in the shed.").stdout.startswith("Stored as ")
     assert "The kettle is in the shed." in home.run("search", "kettle").stdout
     note = tmp_path / "A.md"
-    for way in ("pubsub", "mcp"):
-        note.write_text(f"The gate is green, by {way}.")
-        completed = home.run("import", note, "--via", way)
-        assert (completed.returncode, completed.stdout) == (0, "1 stored, 0 duplicate, 0 failed.\n"), completed.stderr
-    assert "The gate is green, by mcp." in running.call("memory_search", {"query": "gate"})["memories"][0]["content"]
+    note.write_text("The gate is green.")
+    completed = home.run("import", note, "--via", "mcp")
+    assert (completed.returncode, completed.stdout) == (0, "1 stored, 0 duplicate, 0 failed.\n"), completed.stderr
+    assert "The gate is green." in running.call("memory_search", {"query": "gate"})["memories"][0]["content"]
     for command in ("doctor", "outcomes", "keys list"):
         completed = home.run(*command.split())
         assert completed.returncode == 0, (command, completed.stdout, completed.stderr)

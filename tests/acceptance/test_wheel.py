@@ -38,7 +38,7 @@ def test_the_wheel_contains_the_package_with_its_pages_and_sql_files(installed: 
     }
 
 
-def test_a_memory_of_dev_is_found_over_stdio_in_an_unusual_path_locale_and_current_directory(
+def test_dev_and_stdio_see_the_same_memories_in_an_unusual_path_locale_and_current_directory(
     installed: Installed,
 ) -> None:
     """The current directory contains modules with the names of imported modules. They must not replace these."""
@@ -55,15 +55,18 @@ def test_a_memory_of_dev_is_found_over_stdio_in_an_unusual_path_locale_and_curre
                 request("initialize", HELLO, id_=0),
                 {"jsonrpc": "2.0", "method": "notifications/initialized"},
                 tool_call("memory_search", {"query": "ärger", "mode": "exact"}, id_=1),
+                tool_call("ingest_memory", {"content": "Told over stdio.", "wait": 10}, id_=2),
             ]
             completed = installed.run(
                 "stdio", "--data-dir", f"{home}/data", stdin_text="".join(f"{json.dumps(x)}\n" for x in lines)
             )
+            assert server.call("memory_search", {"query": "told", "mode": "exact"})["total"] == 1
         finally:
             server.close()
     answers = {answer["id"]: answer["result"] for answer in map(json.loads, completed.stdout.splitlines())}
     assert answers[0]["serverInfo"]["version"] == mnemosyne.__version__
     assert [memory["id"] for memory in answers[1]["structuredContent"]["memories"]] == [memory_id]
+    assert answers[2]["structuredContent"]["status"] == "stored"
 
 
 def test_an_embedder_without_its_package_names_the_extra(installed: Installed) -> None:

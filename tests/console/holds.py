@@ -6,11 +6,11 @@ from tests.waiting import wait_until
 # Holds back the first answer of a tool until the test calls `release`, which returns when the page has handled the
 # answer. If the script gets an error message, the page gets this error instead of the answer.
 HOLD = """
-const [tool, message] = arguments;
+const [pattern, message] = arguments;
 const real = window.fetch;
 const error = { jsonrpc: "2.0", id: 1, error: { code: -32000, message } };
 window.fetch = (...asked) => {
-  if (!asked[1]?.body?.includes(`"${tool}"`)) return real(...asked);
+  if (!new RegExp(pattern, "u").test(asked[1]?.body)) return real(...asked);
   window.fetch = real;
   return new Promise((done) => {
     window.release = async () => {
@@ -27,12 +27,12 @@ release().then(() => requestAnimationFrame(() => requestAnimationFrame(() => don
 """
 
 
-def hold(browser: Chromium, tool: str, error: str = "") -> None:
-    """Hold back the next answer of a tool.
+def hold(browser: Chromium, tool: str, arguments: str = "", error: str = "") -> None:
+    """Hold back the next answer of a tool whose arguments match a regular expression.
 
     If `error` is given, the page then gets an error with this message instead.
     """
-    browser.driver.execute_script(HOLD, tool, error)
+    browser.driver.execute_script(HOLD, f'"{tool}".*{arguments}', error)
 
 
 def wait_until_held(browser: Chromium) -> None:

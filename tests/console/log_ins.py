@@ -4,7 +4,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 
 from tests.chromium import Chromium
-from tests.console.person import press, shows, type_into
+from tests.console.person import come_back, press, shows, type_into
 from tests.console.server import ConsoleServer
 from tests.oauth_person import Terminal
 from tests.waiting import wait_until
@@ -38,6 +38,20 @@ def use_key(browser: Chromium, key: str) -> None:
     shows(browser, "API key")
     type_into(browser, "key", key)
     press(browser, "Use the key")
+
+
+def two_keys(guarded: ConsoleServer, namespace: str) -> tuple[str, str]:
+    """Create two keys of a person, and let the test's own client use the first."""
+    first, second = (guarded.make_key("read", "write", namespace=namespace) for _ in range(2))
+    guarded.client.headers["Authorization"] = f"Bearer {first}"
+    return first, second
+
+
+def be_logged_out(browser: Chromium) -> None:
+    """Let the page notice that its token has expired."""
+    browser.driver.execute_script(REFUSE_ONE_TOKEN)
+    come_back(browser)
+    shows(browser, "You have been logged out.")
 
 
 def log_in(guarded: ConsoleServer, fresh: Chromium) -> None:

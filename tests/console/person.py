@@ -109,6 +109,11 @@ def press(browser: Chromium, label: str, kind: str = "button") -> None:
     click(browser, f"//{kind}[normalize-space()='{label}']")
 
 
+def come_back(browser: Chromium) -> None:
+    """Let the page look for changes, as it does when its tab becomes visible."""
+    browser.driver.execute_script('document.dispatchEvent(new Event("visibilitychange"))')
+
+
 def follow(browser: Chromium, label: str) -> None:
     """Follow the visible link with this text."""
     press(browser, label, "a")

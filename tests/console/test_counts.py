@@ -4,12 +4,11 @@ from selenium.webdriver.common.by import By
 
 from tests.chromium import Chromium
 from tests.console.failing import alter
-from tests.console.person import find, follow, open_page, reads, shows, wait_for_titles
+from tests.console.person import come_back, find, follow, open_page, reads, shows, wait_for_titles
 from tests.console.server import ConsoleServer
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
-LOOK_AGAIN = 'document.dispatchEvent(new Event("visibilitychange"))'
 BADGE = ".nav .badge"
 
 
@@ -56,7 +55,7 @@ def test_a_request_that_has_left_a_state_leaves_the_list_of_this_state(
     browser.open(f"{site}/activity?state=stored")
     shows(browser, "The skiff leaks.")
     system.call("delete_memory", {"id": id_})
-    browser.driver.execute_script(LOOK_AGAIN)
+    come_back(browser)
     wait_until(lambda: "The skiff leaks." not in browser.text, "the request is no longer listed as stored")
     assert "Note 1" in browser.text or "oolong" in browser.text
 
@@ -65,7 +64,7 @@ def test_the_badge_of_activity_counts_the_failures_that_were_not_seen(site: str,
     browser.open(f"{site}/overview")
     shows(browser, "nothing failed")
     alter(browser, "list_requests", "content.counts.failed = window.failed ?? 1;")
-    browser.driver.execute_script(LOOK_AGAIN)
+    come_back(browser)
     reads(browser, BADGE, "1")
     follow(browser, "See Activity")
     shows(browser, "1 error in a request")
@@ -74,5 +73,5 @@ def test_the_badge_of_activity_counts_the_failures_that_were_not_seen(site: str,
     open_page(browser, "Overview")
     reads(browser, ".tile:nth-child(3)", "1")
     browser.driver.execute_script("window.failed = 3")
-    browser.driver.execute_script(LOOK_AGAIN)
+    come_back(browser)
     reads(browser, BADGE, "2")

@@ -6,12 +6,10 @@ import pytest
 from selenium.webdriver.common.by import By
 
 from tests.chromium import Chromium
-from tests.console.person import click_row, find, press, shows, titles, wait_for_titles
+from tests.console.person import click_row, come_back, find, press, shows, titles, wait_for_titles
 from tests.console.server import ConsoleServer
 from tests.dev import DevServer
 from tests.waiting import wait_until
-
-COME_BACK = 'document.dispatchEvent(new Event("visibilitychange"))'
 
 
 def _store(system: ConsoleServer, tag: str) -> list[str]:
@@ -32,7 +30,7 @@ def test_changed_and_deleted_memories_are_updated_in_the_list(
     wait_for_titles(browser, "Jar 3", "Jar 2", "Jar 1")
     system.call("update_memory", {"id": first, "title": "Pot 1"})
     system.call("delete_memory", {"id": second})
-    browser.driver.execute_script(COME_BACK)
+    come_back(browser)
     wait_for_titles(browser, "Jar 3", "Pot 1")
 
 
@@ -44,7 +42,7 @@ def test_a_changed_memory_of_a_further_page_is_updated_in_the_list(
     press(browser, "Load more")
     wait_until(lambda: len(titles(browser)) == 60, "all are listed", seconds=30)
     system.call("update_memory", {"id": ids[0], "title": "Mug 0"})
-    browser.driver.execute_script(COME_BACK)
+    come_back(browser)
     wait_until(lambda: titles(browser)[-1] == "Mug 0", "the oldest is updated", seconds=30)
     system.delete(ids)
 
@@ -80,7 +78,7 @@ def test_more_new_entries_than_a_page_are_all_in_the_list(
     browser.open(f"{site}{path}")
     find(browser, selector)
     _store_events(system, path, MORE)
-    browser.driver.execute_script(COME_BACK)
+    come_back(browser)
     listed: list[str] = []
 
     def is_new() -> bool:

@@ -4,7 +4,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from tests.chromium import Chromium
-from tests.console.person import find, focused, keys, press, wait_for_titles
+from tests.console.person import come_back, find, focused, keys, press, wait_for_titles
 from tests.console.server import ConsoleServer
 from tests.console.timers import end_message, keep_messages
 from tests.dev import DevServer
@@ -181,7 +181,7 @@ def test_a_row_beside_one_that_another_client_has_deleted_gets_the_focus_and_is_
     keys(browser, "j", "j", "j")
     _wait_for_row(browser, ids[2])
     system.call("delete_memory", {"id": ids[2]})
-    browser.driver.execute_script('document.dispatchEvent(new Event("visibilitychange"))')
+    come_back(browser)
     _wait_for_row(browser, ids[1])
     keys(browser, Keys.DELETE, "k", Keys.DELETE)
     _wait_for_removal(browser, ids[0])

@@ -6,7 +6,7 @@ from selenium.webdriver.common.keys import Keys
 
 from tests.chromium import Chromium
 from tests.console.failing import calm, refuse
-from tests.console.log_ins import REFUSE_ONE_TOKEN, use_key
+from tests.console.log_ins import REFUSE_ONE_TOKEN, be_logged_out, two_keys, use_key
 from tests.console.person import click, find, follow, keys, press, reads, shows, titles, type_into, wait_for_titles
 from tests.console.server import ConsoleServer
 from tests.waiting import wait_until
@@ -15,8 +15,7 @@ from tests.waiting import wait_until
 def test_what_was_typed_into_the_form_of_a_memory_is_kept_during_a_log_in(
     guarded: ConsoleServer, browser: Chromium
 ) -> None:
-    first, second = (guarded.make_key("read", "write", namespace="fay") for _ in range(2))
-    guarded.client.headers["Authorization"] = f"Bearer {first}"
+    first, second = two_keys(guarded, "fay")
     id_ = guarded.outcome(guarded.ingest("TITLE: Of Fay\nHers."))["memory_id"]
     address = f"http://127.0.0.1:{guarded.port}/memories/{id_}/edit"
     browser.open(address)
@@ -42,7 +41,7 @@ def test_what_was_typed_into_the_form_of_a_memory_is_kept_during_a_log_in(
 def test_what_was_typed_is_kept_if_the_server_cannot_say_at_once_who_logged_in(
     guarded: ConsoleServer, browser: Chromium
 ) -> None:
-    first, second = (guarded.make_key("read", "write", namespace="kit") for _ in range(2))
+    first, second = two_keys(guarded, "kit")
     browser.open(f"http://127.0.0.1:{guarded.port}/add")
     use_key(browser, first)
     type_into(browser, "content", "Typed for an hour")
@@ -64,16 +63,13 @@ def test_what_was_typed_is_kept_if_the_server_cannot_say_at_once_who_logged_in(
 
 @pytest.mark.nightly
 def test_the_next_person_to_log_in_has_no_rating_of_the_previous_one(guarded: ConsoleServer, browser: Chromium) -> None:
-    first, second = (guarded.make_key("read", "write", namespace="ida") for _ in range(2))
-    guarded.client.headers["Authorization"] = f"Bearer {first}"
+    first, second = two_keys(guarded, "ida")
     id_ = guarded.outcome(guarded.ingest("A canoe."))["memory_id"]
     browser.open(f"http://127.0.0.1:{guarded.port}/memories/{id_}")
     use_key(browser, first)
     press(browser, "It helped")
     find(browser, "[aria-label=Rate] [aria-pressed=true]")
-    browser.driver.execute_script(REFUSE_ONE_TOKEN)
-    browser.driver.execute_script('document.dispatchEvent(new Event("visibilitychange"))')
-    shows(browser, "You have been logged out.")
+    be_logged_out(browser)
     use_key(browser, second)
     shows(browser, "Helped once")
     pressed = (By.CSS_SELECTOR, "[aria-label=Rate] [aria-pressed=true]")
@@ -85,8 +81,7 @@ def test_the_next_person_to_log_in_has_no_rating_of_the_previous_one(guarded: Co
 def test_a_change_that_a_log_in_interrupted_can_be_repeated_in_its_dialog(
     guarded: ConsoleServer, browser: Chromium
 ) -> None:
-    first, second = (guarded.make_key("read", "write", namespace="hal") for _ in range(2))
-    guarded.client.headers["Authorization"] = f"Bearer {first}"
+    first, second = two_keys(guarded, "hal")
     guarded.outcome(guarded.ingest("A canoe.", tags=["boat"]))
     browser.open(f"http://127.0.0.1:{guarded.port}/tags")
     use_key(browser, first)
@@ -104,8 +99,7 @@ def test_a_change_that_a_log_in_interrupted_can_be_repeated_in_its_dialog(
 def test_a_correction_that_a_log_in_interrupted_says_that_it_replaces_nothing(
     guarded: ConsoleServer, browser: Chromium
 ) -> None:
-    first, second = (guarded.make_key("read", "write", namespace="lea") for _ in range(2))
-    guarded.client.headers["Authorization"] = f"Bearer {first}"
+    first, second = two_keys(guarded, "lea")
     id_ = guarded.outcome(guarded.ingest("The boat is red."))["memory_id"]
     browser.open(f"http://127.0.0.1:{guarded.port}/add?replaces={id_}")
     use_key(browser, first)
@@ -122,8 +116,7 @@ def test_a_correction_that_a_log_in_interrupted_says_that_it_replaces_nothing(
 def test_a_deleted_memory_does_not_come_back_into_the_list_after_a_log_in(
     guarded: ConsoleServer, browser: Chromium
 ) -> None:
-    first, second = (guarded.make_key("read", "write", namespace="mia") for _ in range(2))
-    guarded.client.headers["Authorization"] = f"Bearer {first}"
+    first, second = two_keys(guarded, "mia")
     for name, day in (("Oar", 3), ("Sail", 2), ("Mast", 1)):
         guarded.outcome(guarded.ingest(f"TITLE: {name}\nOf a boat.", timestamp=f"2026-05-0{day}"))
     browser.open(f"http://127.0.0.1:{guarded.port}/")
@@ -136,9 +129,7 @@ def test_a_deleted_memory_does_not_come_back_into_the_list_after_a_log_in(
     keys(browser, "z")
     wait_for_titles(browser, "Sail", "Mast")
     wait_until(lambda: len(guarded.call("list_memories", {})["memories"]) == 2, "the first is deleted")
-    browser.driver.execute_script(REFUSE_ONE_TOKEN)
-    browser.driver.execute_script('document.dispatchEvent(new Event("visibilitychange"))')
-    shows(browser, "You have been logged out.")
+    be_logged_out(browser)
     use_key(browser, second)
     find(browser, ".row-link")
     assert titles(browser) == ["Sail", "Mast"]

@@ -6,7 +6,7 @@ from selenium.webdriver.support.wait import WebDriverWait
 
 from tests.chromium import Chromium
 from tests.console.log_ins import REFUSE_ONE_TOKEN, log_in
-from tests.console.person import find, shows, type_into
+from tests.console.person import come_back, find, shows, type_into
 from tests.console.server import ConsoleServer
 from tests.console.timers import end_message, keep_messages
 from tests.waiting import wait_until
@@ -50,7 +50,7 @@ def test_a_renewal_removes_the_form_unless_the_person_uses_it(
     keep_messages(fresh)  # the timer of the renewal is as long as that of a message
     fresh.driver.execute_script(REFUSE_ONE_TOKEN)
     fresh.driver.execute_script(REFUSE_RENEWAL)
-    fresh.driver.execute_script('document.dispatchEvent(new Event("visibilitychange"))')
+    come_back(fresh)
     shows(fresh, "You have been logged out.")
     _use(fresh, way)
     fresh.driver.execute_script("window.isCalm = true")

@@ -10,31 +10,13 @@ from tests.chromium import Chromium
 from tests.console.conftest import DESKTOP
 from tests.console.failing import refuse
 from tests.console.holds import hold, release, wait_until_held
-from tests.console.person import click, find, open_page, press, shows
+from tests.console.person import click, come_back, find, open_page, press, shows
 from tests.console.server import ConsoleServer
 from tests.dev import DevServer
 from tests.fakes import request
 from tests.waiting import wait_until
 
 CAUSE = "the embedder was away"
-# Lets the page ask the server for changes, as it does when its tab becomes visible. The answer is held back until the
-# test releases it.
-ASK_AND_HOLD = """
-const real = window.fetch;
-let isHeld = false;
-window.fetch = (...asked) => {
-  if (isHeld || !/"list_requests".*"limit":50/u.test(asked[1]?.body)) return real(...asked);
-  isHeld = true;
-  return new Promise((done) => {
-    window.release = async () => {
-      const answer = await real(...asked);
-      done(answer.clone());
-      await answer.json();
-    };
-  });
-};
-document.dispatchEvent(new Event("visibilitychange"));
-"""
 
 
 @pytest.fixture
@@ -49,12 +31,15 @@ def given_up(system: ConsoleServer, site: str, browser: Chromium) -> Iterator[li
         _box(browser, f"Picked request {n}.")
     yield requests
     system.memories().drop_dead_letters([str(request.request_id) for request in requests])
-    rows = [
-        system.call("ingest_status", {"request_ids": [str(request.request_id)]})["requests"][0] for request in requests
-    ]
-    ids = [row["memory_id"] for row in rows if row.get("memory_id")]
-    if ids:
-        system.call("delete_memory", {"ids": ids})
+    statuses = system.call("ingest_status", {"request_ids": [str(request.request_id) for request in requests]})
+    system.delete([status["memory_id"] for status in statuses["requests"] if status.get("memory_id")])
+
+
+def _ask_and_hold(browser: Chromium) -> None:
+    """Let the page ask the server for changes of the list, and hold back the answer."""
+    hold(browser, "list_requests", '"limit":50')
+    come_back(browser)
+    wait_until_held(browser)
 
 
 def _box(browser: Chromium, words: str) -> None:
@@ -105,8 +90,7 @@ def test_a_late_answer_to_the_refresh_of_another_tab_changes_nothing(
 ) -> None:
     browser.open(f"{site}/activity")
     wait_until(lambda: {"state stored", "state failed"} <= {*_shown_states(browser)}, "all requests are listed")
-    browser.driver.execute_script(ASK_AND_HOLD)
-    wait_until_held(browser)
+    _ask_and_hold(browser)
     click(browser, ".tabs [href='/activity?state=dead_lettered']")
     wait_until(lambda: {*_shown_states(browser)} == {"state failed"}, "the others are left out")
     id_ = system.outcome(system.ingest("Stored meanwhile."))["memory_id"]
@@ -144,8 +128,7 @@ def test_no_row_moves_while_the_pointer_moves_over_the_list(
 ) -> None:
     browser.open(f"{site}/activity")
     _box(browser, "Picked request 0.")
-    browser.driver.execute_script(ASK_AND_HOLD)
-    wait_until_held(browser)
+    _ask_and_hold(browser)
     before = _shown_states(browser)
     id_ = system.outcome(system.ingest("Stored while the pointer moves."))["memory_id"]
     browser.driver.execute_script(MOVE)

@@ -6,7 +6,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from tests.chromium import Chromium, page_elsewhere
-from tests.console.log_ins import REFUSE_ONE_TOKEN, log_in, use_key
+from tests.console.log_ins import REFUSE_ONE_TOKEN, be_logged_out, log_in, use_key
 from tests.console.person import click, drop, find, keys, open_page, press, reads, shows, type_into
 from tests.console.server import ConsoleServer
 from tests.dev import DevServer
@@ -146,9 +146,7 @@ def test_the_next_person_to_log_in_sees_nothing_of_the_previous_one(guarded: Con
     keys(browser, Keys.DELETE)
     shows(browser, "“Of Ivy” deleted.")
     assert "secret+harbour" in browser.url
-    browser.driver.execute_script(REFUSE_ONE_TOKEN)
-    browser.driver.execute_script('document.dispatchEvent(new Event("visibilitychange"))')
-    shows(browser, "You have been logged out.")
+    be_logged_out(browser)
     use_key(browser, jan)
     shows(browser, "No memories yet")
     assert "Of Ivy" not in browser.text
