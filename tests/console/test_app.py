@@ -160,6 +160,34 @@ def test_search_results_are_shown_and_a_memory_can_be_read_completely(
     picture(browser, "app-search")
 
 
+def test_a_single_memory_is_shown_completely(system: DevServer, host: str, browser: Chromium, picture: Keep) -> None:
+    memory_id = system.call("list_memories", {"tags": ["tea"]})["memories"][0]["id"]
+    _open(browser, host, "get_memory", theme="dark", id=memory_id)
+    _says(browser, "The oolong is on shelf 7.")
+    assert browser.text.splitlines()[-1] == "The oolong is on shelf 7.", "there is no list to return to"
+    assert browser.driver.execute_script("return document.documentElement.className") == "dark"
+    scheme = "return getComputedStyle(document.documentElement).colorScheme"
+    assert browser.driver.execute_script(scheme) == "dark", "the scroll bars are dark, too"
+    browser.driver.switch_to.default_content()
+    picture(browser, "app-memory-dark")
+
+
+def test_a_new_height_is_reported_to_the_host_once(host: str, browser: Chromium) -> None:
+    _open(browser, host, "memory_search", query="oolong")
+    _says(browser, "Ada prefers oolong to coffee.")
+    browser.driver.find_element(By.XPATH, "//button[.='Note 1']").click()
+    _says(browser, "Back to results")
+    browser.driver.switch_to.default_content()
+    settled = (
+        "const told = arguments[0]; Promise.all(document.getAnimations().map((one) => one.finished)).then(() => told())"
+    )
+    browser.driver.execute_async_script(settled)
+    sizes = _sizes(browser)
+    assert len(sizes) > 1
+    assert [two for size, two in pairwise(sizes) if size == two] == [], "a repeated size is not reported"
+    assert browser.driver.execute_script("return window.seen.width") is None, "the host decides the width"
+
+
 @pytest.mark.parametrize(
     ("query", "label", "noted"),
     [
@@ -175,18 +203,6 @@ def test_each_result_has_its_confidence_in_words(
     assert ("Nothing close was found" in view.text) is noted
     said = view.driver.execute_script("return document.querySelector('[role=status]').textContent")
     assert said == view.driver.find_element(By.TAG_NAME, "h1").text, "a screen reader says the title, and no texts"
-
-
-def test_a_single_memory_is_shown_completely(system: DevServer, host: str, browser: Chromium, picture: Keep) -> None:
-    memory_id = system.call("list_memories", {"tags": ["tea"]})["memories"][0]["id"]
-    _open(browser, host, "get_memory", theme="dark", id=memory_id)
-    _says(browser, "The oolong is on shelf 7.")
-    assert browser.text.splitlines()[-1] == "The oolong is on shelf 7.", "there is no list to return to"
-    assert browser.driver.execute_script("return document.documentElement.className") == "dark"
-    scheme = "return getComputedStyle(document.documentElement).colorScheme"
-    assert browser.driver.execute_script(scheme) == "dark", "the scroll bars are dark, too"
-    browser.driver.switch_to.default_content()
-    picture(browser, "app-memory-dark")
 
 
 @pytest.fixture
@@ -320,22 +336,6 @@ def test_stored_text_is_shown_as_text_within_500_pixels(system: ConsoleServer, v
         assert view.driver.title == "host"
         view.driver.switch_to.frame(0)
     system.delete(ids)
-
-
-def test_a_new_height_is_reported_to_the_host_once(host: str, browser: Chromium) -> None:
-    _open(browser, host, "memory_search", query="oolong")
-    _says(browser, "Ada prefers oolong to coffee.")
-    browser.driver.find_element(By.XPATH, "//button[.='Note 1']").click()
-    _says(browser, "Back to results")
-    browser.driver.switch_to.default_content()
-    settled = (
-        "const told = arguments[0]; Promise.all(document.getAnimations().map((one) => one.finished)).then(() => told())"
-    )
-    browser.driver.execute_async_script(settled)
-    sizes = _sizes(browser)
-    assert len(sizes) > 1
-    assert [two for size, two in pairwise(sizes) if size == two] == [], "a repeated size is not reported"
-    assert browser.driver.execute_script("return window.seen.width") is None, "the host decides the width"
 
 
 def test_axe_finds_nothing_in_the_view(system: DevServer, view: Chromium, axe: str) -> None:

@@ -26,16 +26,19 @@ def test_no_control_is_covered_and_each_is_activated_by_keyboard(
     set_width(fresh, 1280)
     open_page(fresh, site, system, path)
     fresh.driver.execute_script(axe)
+    pressed: set[str] = set()
     for openers, scope in OVERLAYS[path]:
         for opener in openers:
             press_opener(fresh, opener)
         find(fresh, scope)
         assert scope != DIALOG or violations(fresh) == [], openers
-        assert covered(fresh, scope) == [], openers
-        with phone(fresh):
-            assert covered(fresh, scope) == [], ("on a phone", openers)
-        assert by_keyboard(fresh, scope) == [], openers
-        release(fresh)
+        if scope not in pressed or theme == "dark":  # by day, only the first dialog of a page, its menu and its bar
+            pressed.add(scope)
+            assert covered(fresh, scope) == [], openers
+            with phone(fresh):
+                assert covered(fresh, scope) == [], ("on a phone", openers)
+            assert by_keyboard(fresh, scope) == [], openers
+            release(fresh)
         # A menu closes when Tab has left it.
         if scope in (DIALOG, MENU) and fresh.driver.find_elements(By.CSS_SELECTOR, scope):
             keys(fresh, Keys.ESCAPE)

@@ -15,7 +15,9 @@ BADGE = ".nav .badge"
 def test_a_list_and_its_filters_count_only_the_memories_that_are_shown(
     system: ConsoleServer, site: str, browser: Chromium
 ) -> None:
-    ids = system.remember_titled("Sail 1", "Sail 2", "Sail 3", tags=["sail"])
+    ids = system.remember_all(
+        *({"content": f"TITLE: Sail {n}\nSail {n}.", "tags": ["sail"], "timestamp": f"2024-0{n}-01"} for n in (1, 2, 3))
+    )
     system.call("update_memory", {"id": ids[0], "superseded_by": ids[1]})
     browser.open(f"{site}/?tags=sail")
     wait_for_titles(browser, "Sail 3", "Sail 2")

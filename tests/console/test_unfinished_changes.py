@@ -17,7 +17,15 @@ from tests.waiting import wait_until
     "change",
     [
         ("/tags", "[aria-label='Rename tin']", "zinc", "dialog .main", "change_tag", ".dialog-foot .btn", "Rename"),
-        ("/memories/ID", "h1", "", "[aria-label='Remove tin']", "update_memory", "[aria-label='Remove iron']", "Tags"),
+        (
+            "/memories/ID",
+            ".sheet .meta",
+            "",
+            "[aria-label='Remove tin']",
+            "update_memory",
+            "[aria-label='Remove iron']",
+            "Tags",
+        ),
         ("/add", "#content", "The kettle leaks.", "form .main", "ingest_memory", ".nav [href='/tags']", "Add"),
     ],
     ids=["dialog", "memory", "form"],
