@@ -24,8 +24,8 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.slow
 
 TYPED = [document for document in DOCUMENTS if any(command.is_run for command in commands(document))]
-BY_DAY = ("README.md", "tutorial.md")
-"""Documents whose commands are run by day. By day, the commands of the other documents are only parsed."""
+BY_DAY = ("README.md",)
+"""The document whose commands are run by day. By day, the commands of the other documents are only parsed."""
 FILES = {
     "notes/tea.md": "---\ntags: [drink]\n---\nAda prefers green tea.\n",
     "export.jsonl": '{"content": "The kiln is fired on Thursdays.", "timestamp": "2026-05-20"}\n',

@@ -90,7 +90,7 @@ def test_a_process_id_that_another_program_got_after_a_crash_is_not_taken_for_th
     assert other_program.poll() is None
 
 
-@pytest.mark.parametrize("lines", [0, 5])
+@pytest.mark.parametrize("lines", [pytest.param(0, marks=pytest.mark.nightly), 5])
 def test_a_lock_file_that_was_being_written_at_the_crash_does_not_prevent_a_start(crashed: Crashed, lines: int) -> None:
     with subprocess.Popen(["true"]) as ended:  # its process id is free: the killed server may be a zombie
         ended.wait()
@@ -99,7 +99,7 @@ def test_a_lock_file_that_was_being_written_at_the_crash_does_not_prevent_a_star
     assert MEMORY in crashed.export()
 
 
-@pytest.mark.parametrize("damaged", [False, True])
+@pytest.mark.parametrize("damaged", [False, pytest.param(True, marks=pytest.mark.nightly)])
 def test_after_a_reboot_the_database_is_stopped_with_the_command(
     crashed: Crashed, other_program: subprocess.Popen[bytes], *, damaged: bool
 ) -> None:

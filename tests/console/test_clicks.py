@@ -14,6 +14,8 @@ from tests.dev import DevServer
 from tests.fakes import request
 from tests.waiting import wait_until
 
+by_night = pytest.mark.nightly
+"""By day, test_typing.py, test_pages.py and test_requests.py do the same tasks without counting clicks."""
 COUNT = """
 window.clicks = 0;
 document.addEventListener("click", ({ isTrusted }) => { window.clicks += isTrusted ? 1 : 0; }, { capture: true });
@@ -35,6 +37,7 @@ def _clicks(browser: Chromium) -> int:
     return clicks
 
 
+@by_night
 def test_a_fact_is_found_with_one_click(newcomer: Chromium) -> None:
     click(newcomer, "#query")
     keys(newcomer, *"oolong shelf")
@@ -43,6 +46,7 @@ def test_a_fact_is_found_with_one_click(newcomer: Chromium) -> None:
     assert _clicks(newcomer) == 1
 
 
+@by_night
 def test_a_fact_is_corrected_with_three_clicks_on_its_page(system: DevServer, newcomer: Chromium) -> None:
     old = system.outcome(system.ingest("TITLE: Badge\nThe badge is red."))["memory_id"]
     newcomer.open(newcomer.url.split("?")[0] + f"memories/{old}")
@@ -73,6 +77,7 @@ def test_two_tags_are_merged_with_three_clicks(system: DevServer, newcomer: Chro
     system.call("delete_memory", {"ids": ids})
 
 
+@by_night
 def test_a_failed_request_is_retried_with_two_clicks(system: ConsoleServer, newcomer: Chromium) -> None:
     ingest_request = request("Retried with two clicks.")
     system.give_up([ingest_request], "away")

@@ -32,7 +32,7 @@ def test_a_long_tag_leaves_the_rows_of_other_tags_as_they_are(system: DevServer,
     assert max(heights) < 60, heights
 
 
-@pytest.mark.parametrize("width", [1280, 375])
+@pytest.mark.parametrize("width", [pytest.param(1280, marks=pytest.mark.nightly), 375])
 def test_a_date_with_a_year_has_a_gap_to_the_text(system: DevServer, site: str, fresh: Chromium, width: int) -> None:
     words = "oolong words of the second book " * 12
     system.outcome(system.ingest(f"TITLE: Left\n{words}", timestamp="2022-02-13T12:00:00Z"))
