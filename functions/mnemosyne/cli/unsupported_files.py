@@ -7,9 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from ijson import parse
-from ijson.common import JSONError
-
+from mnemosyne.cli import whatsapp
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.chronicle import START
 from mnemosyne.formats.decoding import SAMPLE_BYTES, encoding_of, is_text
@@ -81,18 +79,6 @@ _EXPORTS: Final = (
 _MEMORY_FIELDS = {("item.content", "string"), ("memories", "start_array"), ("content", "string")}
 """Fields by which a JSON file with memories is recognised, as pairs of a prefix and an event of the parser ijson."""
 _OPERATIONS = ("upsert", "delete")
-_CHAT_TIME = (
-    r"^(?:\[?\d{1,4}[./-] ?\d{1,2}[./-] ?\d{1,4}(?P<gap>[^\d\n]?[ \u00a0\u202f][^\d\n]{0,8})"
-    r"\d{1,2}[:.]\d\d(?:[:.]\d\d)?[^\d\n]{0,14}?(?:\]| -)"
-    r"|\[?\d{1,2}:\d\d(?:[^\S\n][aApP][^\d\n]{1,4})?, \d{1,2}/\d{1,2}/\d{2,4}(?:\]| -)"
-    r"|\d{4}년 \d{1,2}월 \d{1,2}일 \D{2,4}\d{1,2}:\d\d(?:,| -)) "
-)
-"""Beginning of a message in an export of WhatsApp. The format depends on the phone's language. In messages that are
-copied from WhatsApp Web, and in Vietnamese, the time precedes the date."""
-_CHAT_LINE = re.compile(_CHAT_TIME + r"(?P<sender>[^\n:]{1,60}): ", re.MULTILINE)
-_DIRECTION_MARKS = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
-_CHAT_TEXT_BYTES = 64_000
-"""Bytes at the beginning of a text file that are searched for messages of WhatsApp."""
 _KINDLE_CLIPPING = rb"[^\n]+\n- [^\n]+\|[^\n]+\r?\n"
 
 
@@ -154,6 +140,9 @@ def without_memories(path: Path, *, is_alone: bool) -> tuple[str, str] | None:
     better what is wrong: for damaged compressed data, for invalid JSON that has an array of objects or a field
     `content`, and, if the file is imported alone (`is_alone`), for any array of objects of an unknown program.
     """
+    from ijson import parse
+    from ijson.common import JSONError
+
     has_objects, text = False, _decode(_beginning(path, CHAT_BYTES))
     try:
         with path.open("rb") as file:
@@ -231,28 +220,11 @@ def _text_export_kind(path: Path, start: bytes) -> tuple[str, str] | None:
         return "an Anki export", "write each card as a JSON line with content and timestamp"
     if re.match(_KINDLE_CLIPPING + rb"(?:[^=][^\n]*\n|\r?\n)*={10}\r?\n(?:\Z|" + _KINDLE_CLIPPING + b")", start):
         return "clippings of a Kindle", "write each highlight as a JSON line with content and timestamp"
-    if _is_whatsapp(_beginning(path, _CHAT_TEXT_BYTES)):
+    if whatsapp.is_whatsapp(_decode(_beginning(path, whatsapp.SEARCHED_BYTES))):
         return "a WhatsApp export", CHAT_EXPORT
     if re.match(rb"\{\s*\"", start) and _is_json_object(_beginning(path, ITEM_BYTES).strip()):
         return "a JSON object", f"if it has memories, name it .json; otherwise {_TO_LINES}"
     return None
-
-
-def _is_whatsapp(beginning: bytes) -> bool:
-    """Whether a text file begins with the messages of a WhatsApp chat.
-
-    Two messages are enough if a comma separates date and time, or if the dates are Korean. Otherwise the file may be a
-    log or a diary. So one sender must have several messages, and there must be two senders or, if the dates are as in
-    logs (2026-05-20), the file must begin with a message without sender, as WhatsApp itself writes it.
-    """
-    chat = _DIRECTION_MARKS.sub("", _decode(beginning)).lstrip()
-    first, senders = re.match(_CHAT_TIME, chat), [match["sender"] for match in _CHAT_LINE.finditer(chat)]
-    if not first or len(senders) < 2:
-        return False
-    if first["gap"] is None or re.search("[,،]", first["gap"]):
-        return True
-    is_chat = not _CHAT_LINE.match(chat) if re.match(r"\[?\d{4}-", chat) else len(set(senders)) > 1
-    return is_chat and len(set(senders)) < len(senders)
 
 
 def _decode(beginning: bytes) -> str:
@@ -283,7 +255,14 @@ def _is_json_lines(path: Path, number: int) -> bool:
 
 
 def _begins_with_memory(path: Path) -> bool:
-    """Whether the beginning of a file is JSON with a memory, or a line that is one."""
+    """Whether a file begins with a JSON line that has a text `content`, or a .json file begins with memories."""
+    if not unpacked_name(path.name).lower().endswith(".json"):
+        with path.open("rb") as file, suppress(InvalidRequest, ValueError, RecursionError):
+            return isinstance(json.loads(decompress(file, path.name).readline(ITEM_BYTES)).get("content"), str)
+        return False
+    from ijson import parse
+    from ijson.common import JSONError
+
     text = _decode(_beginning(path, CHAT_BYTES)).lstrip("\ufeff").encode()
     with suppress(JSONError, ValueError, RecursionError):
         return any((prefix, event) in _MEMORY_FIELDS for prefix, event, _ in parse(text))
