@@ -41,6 +41,9 @@ def test_a_rule_matches_the_value_of_a_claim(who: str, claims: dict[str, Any]) -
         ("email:ada@example.com", {"email": "ada@example.com", "email_verified": False}),
         ("email:ada@example.com", {"email": "ada@example.com"}),
         ("ada@example.com", {"ada": "ada@example.com", "email": "ada@example.com"}),
+        ("@example.com", {"email": "eve@notexample.com", "email_verified": True}),
+        ("@example.com", {"email": "eve@evil.example@example.com", "email_verified": True}),
+        ("@example.com", {"email": "eve@example.com", "email_verified": False}),
     ],
 )
 def test_a_rule_matches_no_other_claim_or_value(who: str, claims: dict[str, Any]) -> None:
