@@ -3,6 +3,7 @@
 import random
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -20,7 +21,16 @@ from mnemosyne.domain.parsing import KEY_LIMIT, SOURCE_LIMIT
 from mnemosyne.domain.search import Filters, SearchMode, SearchQuery, TagMatch
 from mnemosyne.errors import Conflict, NotFound
 from tests.fakes import NOW, request, store_of
-from tests.memories import embed, make_dead_letter, search, store, store_content, unstored
+from tests.memories import (
+    embed,
+    make_dead_letter,
+    rate,
+    search,
+    store,
+    store_content,
+    store_contents,
+    unstored,
+)
 from tests.searching import find
 
 
@@ -139,6 +149,17 @@ def test_without_a_query_the_newest_in_the_filter_come_first(memories: MemorySto
     for mode in SearchMode:
         hits = search(memories, None, mode=mode, filters=Filters(tags=("x",)), limit=2)
         assert [(hit.content, hit.relevance) for hit in hits] == [("day 3", None), ("day 2", None)]
+
+
+def test_a_rating_changes_the_order_only_of_a_search_with_quality_weight(memories: MemoryStore) -> None:
+    near, far = store_contents(memories, "green tea", "green tea leaves in a box")
+    for _ in range(5):
+        rate(memories, far, 1)
+        rate(memories, near, -1)
+    assert [hit.id for hit in search(memories, "green tea")] == [near, far]
+    by_quality = search(memories, "green tea", quality_weight=1.0)
+    assert [hit.id for hit in by_quality] == [far, near]
+    assert [hit.score for hit in by_quality] == [hit.quality for hit in by_quality]
 
 
 def test_a_change_affects_only_the_named_fields(memories: MemoryStore) -> None:
@@ -305,6 +326,21 @@ def test_deleting_an_unknown_memory_is_reported(memories: MemoryStore) -> None:
     assert store_of(memories, "other").delete(mine) is None
     assert memories.delete(mine) == DeletedMemory(title="a")
     assert memories.delete(mine) is None
+
+
+def test_twenty_concurrent_deliveries_store_one_memory(memories: MemoryStore) -> None:
+    ingest_request = request("a")
+    start = threading.Barrier(20)
+
+    def deliver(_: int) -> IngestState | None:
+        start.wait()
+        outcome = store(memories, ingest_request).get(ingest_request.request_id)
+        return outcome.state if outcome else None
+
+    with ThreadPoolExecutor(20) as threads:
+        states = set(threads.map(deliver, range(20)))
+    assert states - {None} == {IngestState.STORED}
+    assert len(memories.list(Filters(), 10)) == 1
 
 
 def _unreported_letters(memories: MemoryStore) -> Sequence[DeadLetter]:
@@ -507,6 +543,15 @@ def test_the_text_null_can_be_a_tag(memories: MemoryStore) -> None:
     changed = memories.update(memory_id, MemoryChange(tags=("null", "NULL2")))
     assert changed and changed.tags == ("null", "NULL2")
     assert [head.tags for head in memories.list(Filters(tags=("Null",)), 10)] == [("null", "NULL2")]
+
+
+def test_the_note_of_a_duplicate_says_that_its_memory_is_superseded(memories: MemoryStore) -> None:
+    old, new = store_content(memories, "old"), store_content(memories, "new")
+    memories.update(old, MemoryChange(superseded_by=new))
+    again = request("old")
+    outcome = store(memories, again)[again.request_id]
+    assert (outcome.state, outcome.memory_id) == (IngestState.DUPLICATE, old)
+    assert outcome.note and f"superseded by {new}" in outcome.note and "brings it back" in outcome.note
 
 
 def test_two_concurrent_changes_cannot_make_a_circle_of_supersessions(memories: MemoryStore) -> None:
