@@ -153,6 +153,14 @@ def test_the_latest_version_that_a_deletion_does_not_cover_is_current(records: R
     assert (records.visible(), records.stored()) == ({"shelf 5"}, {"shelf 3", "shelf 4", "shelf 5"})
 
 
+def test_a_record_of_another_namespace_with_the_same_source_and_key_is_not_deleted(
+    records: Records, pool: Pool
+) -> None:
+    records.deliver(version("1", "tea", 1))
+    records_in(pool).deliver(version("1", "coffee", 1), deletion("1", 2))
+    assert records.visible() == {"tea"}
+
+
 def test_a_deletion_leaves_the_memory_that_is_current_in_another_record(records: Records) -> None:
     (stored, _) = records.deliver(version("1", "shared", 1), version("2", "shared", 1))
     (kept,) = records.deliver(deletion("1", 2))
