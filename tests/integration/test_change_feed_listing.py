@@ -3,10 +3,13 @@
 A memory's events are in the order of its changes.
 """
 
+import json
+from collections.abc import Callable
 from contextlib import closing, suppress
 from typing import Any
 
 import pytest
+from click.testing import Result
 
 from mnemosyne.adapters.database.change_feed import _BEGIN, _PAGE, ChangeFeeds
 from mnemosyne.adapters.database.connections import Connection
@@ -21,7 +24,7 @@ from mnemosyne.errors import Unavailable
 from tests.change_feed import Reader, read_kinds
 from tests.database_errors import permission_denied
 from tests.fakes import store_of
-from tests.memories import store_content, store_contents
+from tests.memories import rate, store_content, store_contents
 from tests.operations import LocalOperations, OfStore
 from tests.shared_database import SharedDatabase
 
@@ -131,6 +134,17 @@ def test_the_setting_of_a_namespace_overrides_the_setting_for_all_namespaces(
     assert [space.changes(1, after=ChangeCursor()).is_on for space in (memories, other)] == [False, True]
 
 
+def test_no_change_is_recorded_in_a_namespace_without_a_feed(
+    memories: MemoryStore, feeds: ChangeFeeds, owner: Connection
+) -> None:
+    feeds.set(ChangeFeed(namespace="another", enabled=True, contents=False))
+    memory_id = store_content(memories, "oolong")
+    rate(memories, memory_id, 1)
+    memories.update(memory_id, MemoryChange(title="another"))
+    memories.delete(memory_id)
+    assert owner.run("SELECT * FROM memory_changes") == []
+
+
 def test_a_feed_has_no_events_of_another_namespace(memories: MemoryStore, feeds: ChangeFeeds) -> None:
     feeds.set(ChangeFeed(namespace="", enabled=True, contents=True))
     mine, theirs = store_content(memories, "oolong"), store_content(store_of(memories, "other"), "sencha")
@@ -182,6 +196,20 @@ def test_the_error_for_a_disabled_feed_says_how_to_enable_it(
         "The change feed of namespace 'ns' is off: turn it on with `mnemosyne change-feed on --namespace ns`"
         in capsys.readouterr().err
     )
+
+
+def test_the_commands_turn_the_feed_on_and_print_the_changes(
+    memories: MemoryStore, command: Callable[..., Result]
+) -> None:
+    assert "'ns' is on, with contents." in command("change-feed", "on", "--contents", "--namespace", "ns").output
+    store_contents(memories, "tea", "coffee")
+    printed = command("changes", "--namespace", "ns", "--json")
+    events = [json.loads(line) for line in printed.stdout.splitlines()]
+    assert {(event["kind"], event["memory"]["content"]) for event in events} == {
+        ("created", "tea"),
+        ("created", "coffee"),
+    }
+    assert printed.stderr.endswith("2 changes: 2 created.\n")
 
 
 def test_an_operator_sets_and_lists_feeds(shared_database: SharedDatabase) -> None:
