@@ -12,6 +12,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from click.testing import Result
 
 from mnemosyne.adapters.database.change_feed import ChangeFeeds
 from mnemosyne.adapters.database.connections import Connection
@@ -613,13 +614,16 @@ def test_the_database_and_the_functions_give_the_same_error(owner: Connection) -
     assert owner.one("SELECT forgotten_error() AS error")["error"] == FORGOTTEN
 
 
-def test_forgettings_are_listed_the_latest_first(services: FakeServices) -> None:
+def test_forgettings_are_listed_the_latest_first(services: FakeServices, command: Callable[..., Result]) -> None:
     for content in ("oolong", "sencha"):
         forget(services, Selection(ids=(store_content(services.memories, content),)))
     later, earlier = services.memories.forgettings(10)
     assert later.started_at > earlier.started_at
     assert [later.id] == [state.id for state in services.memories.forgettings(1)]
     assert services.memories_of("other").forgettings(10) == []
+    lines = command("receipt", "list", "--namespace", "ns").output.splitlines()
+    assert [line.split()[0] for line in lines] == [str(later.id), str(earlier.id)]
+    assert all("  1 memory  finished " in line for line in lines)
 
 
 def test_a_dry_run_of_a_time_in_words_can_be_confirmed_later(services: FakeServices) -> None:
