@@ -4,11 +4,15 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mnemosyne.adapters.queues.local import LocalQueue, next_step
 from mnemosyne.app.doctor import check_queue
+from mnemosyne.cli.local import services
+from mnemosyne.cli.local.data_dir import DataDir
+from mnemosyne.errors import Misconfigured
 
 
 @pytest.fixture
@@ -29,6 +33,13 @@ def test_the_check_of_a_damaged_queue_file_says_to_move_it_away(queue: LocalQueu
     assert not check.ok
     assert str(path) in check.seen
     assert check.remedy and "it is damaged: stop the system, move queue.db away" in check.remedy
+
+
+def test_a_local_system_with_a_damaged_queue_file_does_not_start(path: Path) -> None:
+    path.write_bytes(b"not a database " * 300)
+    unused: Any = None
+    with pytest.raises(Misconfigured, match=f"the queue file {path} cannot be opened or written: it is damaged"):
+        services._delivery(DataDir(path.parent), unused, unused, {})
 
 
 def test_a_directory_in_place_of_the_file_is_not_reported_as_a_network_fault(queue: LocalQueue, path: Path) -> None:
