@@ -81,6 +81,7 @@ LANGUAGES = [
     ("und", "Ես ապրում եմ Երևանում"),
     ("en", "Ada writes C++ on Tuesdays"),
     ("en", "ada writes c++ on tuesdays"),
+    ("en", "ADA WRITES C# ON TUESDAYS"),
     ("fr", "C'est bon, j'ai faim"),
     ("en", "Vitamin C on Mondays"),
     ("en", "Plan D on hold"),

@@ -34,6 +34,7 @@ def _marked(services: FakeServices, query: str, content: str, **arguments: objec
         ("1450", "Le loyer est de 1\u202f450 euros, ou 1\u00a0450,5", ["1\u202f450"]),
         ("1\u00a0450", "Le loyer est de 1450 euros", ["1450"]),
         ("cooperation", "The co\u00adoper\u00adation of teams", ["co\u00adoper\u00adation"]),
+        ("software", "soft\u200bware\ufeff here", ["soft\u200bware"]),
         ("soft\u00adware", "The software", ["software"]),
         ("strasse", "Die Straße", ["Straße"]),
         ("aero", "The Ærø ferry", ["Ærø"]),

@@ -212,6 +212,7 @@ class _Unchecked(Operation):
     ("action", "arguments", "kind"),
     [
         ("key_create", {}, InvalidRequest),
+        ("key_create", {"id": "a" * 12, "secret_hash": "short"}, InvalidRequest),
         ("key_create", {"id": "a" * 12, "secret_hash": "0" * 64, "scopes": ["all"]}, InvalidRequest),
         ("key_explode", {}, InvalidRequest),
         ("key_revoke", {"id": "b" * 12}, NotFound),

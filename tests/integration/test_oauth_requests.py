@@ -249,7 +249,9 @@ def test_the_client_id_in_the_body_counts_before_the_header(server: AuthServer) 
     assert answer.status_code == 200
 
 
-@pytest.mark.parametrize("field", ["client_secret", "client_name", "grant_types", "token_endpoint_auth_method"])
+@pytest.mark.parametrize(
+    "field", ["client_secret", "client_name", "grant_types", "response_types", "token_endpoint_auth_method"]
+)
 @pytest.mark.parametrize("empty", ["", None, []])
 def test_an_empty_field_of_a_registration_is_treated_as_absent(server: AuthServer, field: str, empty: Any) -> None:
     answer = server.browser().post("/register", json={"redirect_uris": [REDIRECT], field: empty})
