@@ -407,10 +407,11 @@ def test_a_record_that_is_deleted_while_its_version_is_embedded_stays_deleted(re
     assert (outcome.state, records.stored()) == (IngestState.DELETED, set())
 
 
-def test_the_function_for_tools_cannot_change_versions_of_records(owner: Connection) -> None:
+def test_the_function_for_tools_can_delete_records_and_cannot_change_their_versions(owner: Connection) -> None:
     (rights,) = owner.run(
-        "SELECT has_table_privilege('mcp', 'source_keys', 'SELECT, INSERT, UPDATE, DELETE') AS versions,"
+        "SELECT has_function_privilege('mcp', 'delete_records(text, jsonb, integer)', 'EXECUTE') AS deleting,"
+        " has_table_privilege('mcp', 'source_keys', 'SELECT, INSERT, UPDATE, DELETE') AS versions,"
         " has_table_privilege('mcp', 'ingest_requests', 'INSERT, UPDATE, DELETE') AS requests,"
         " has_function_privilege('mcp', 'record_versions(text, jsonb)', 'EXECUTE') AS recording"
     )
-    assert list(rights) == [False, False, False]
+    assert list(rights) == [True, False, False, False]
