@@ -161,6 +161,14 @@ def test_a_history_has_the_ratings_as_they_were_given(memories: MemoryStore) -> 
     assert [(rating.rating, rating.reason) for rating in history.ratings] == [(-1, "outdated")]
 
 
+def test_requests_are_listed_with_the_latest_change_first(memories: MemoryStore) -> None:
+    requests = [request(f"memory {n}") for n in range(3)]
+    for ingest_request in requests:
+        store(memories, ingest_request)
+    listed = [listed_request.request_id for listed_request in memories.ingest_requests(None, 2)]
+    assert listed == [requests[2].request_id, requests[1].request_id]
+
+
 def test_dead_letters_are_listed_without_their_data_and_read_singly_with_it(memories: MemoryStore) -> None:
     for n in range(3):
         letter = DeadLetter(
