@@ -62,6 +62,15 @@ def test_a_search_warns_once_if_the_offline_embedder_does_not_know_the_language(
         assert "".join(texts).count(warning) == 1
 
 
+def test_a_search_with_an_embedder_for_many_languages_does_not_warn(
+    memories: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store_contents(memories, *OTHERS)
+    services = _services(memories, monkeypatch, "gemini")
+    assert "degraded" not in answer_of(services, "memory_search", query=GERMAN)
+    assert "warning" not in answer_of(services, "memory_stats")
+
+
 def test_exact_searches_and_lists_do_not_warn(memories: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
     store_contents(memories, *OTHERS)
     services = _services(memories, monkeypatch, "offline")
