@@ -455,6 +455,16 @@ def test_a_letter_dropped_in_flight_becomes_a_new_one_if_it_fails_again(system: 
     assert LETTER_ID not in kept_letter.attributes
 
 
+def test_letters_are_dropped_by_cause_and_in_their_namespace_only(system: System) -> None:
+    for message_id, cause in (("1", "quota"), ("2", "quota"), ("3", "other")):
+        for namespace in ("ns", "ada"):
+            system.memories_of(namespace).store_dead_letter(_letter(message_id, cause))
+    ids = system.memories.dead_letter_ids(DeadLetterChoice(cause="quota"))
+    assert system.memories.drop_dead_letters(ids) == 2
+    assert [letter.message_id for letter in system.letters()] == ["3"]
+    assert len(system.letters("ada")) == 3
+
+
 def test_a_guessed_id_or_another_namespace_deletes_no_dead_letter(system: System, letter: DeadLetter) -> None:
     system.redrive()
     (again,) = system.republished()
