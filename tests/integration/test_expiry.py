@@ -210,6 +210,15 @@ def test_the_note_of_a_duplicate_compares_its_expiry_with_the_default_lifetime(
     assert (outcome.note or "").rpartition(": ")[2] == (note or "")
 
 
+def test_a_duplicate_does_not_extend_the_expiry_of_a_memory_of_another_namespace(services: FakeServices) -> None:
+    other = services.memories_of("other")
+    memory_id = store_content(other, "oolong", expires_at=SOON)
+    for _ in range(2):
+        store(services.memories, request("oolong", expires_at=LATER))
+    memory = other.fetch(memory_id)
+    assert memory and memory.expires_at == SOON
+
+
 def test_a_redelivered_request_does_not_extend_the_lifetime_of_its_memory(
     services: FakeServices, set_lifetimes: Callable[..., object], owner: Connection
 ) -> None:
