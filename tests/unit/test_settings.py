@@ -21,10 +21,13 @@ INSTANCE = {
 }
 
 
+LOOPBACK = ("localhost:*", "127.0.0.1:*", "[::1]:*", "localhost", "127.0.0.1", "[::1]")
+
+
 @pytest.mark.parametrize(
     ("environment", "expected"),
     [
-        (GOOD, {"embedding_dimension": 256}),
+        (GOOD, {"embedding_dimension": 256, "allowed_hosts": LOOPBACK}),
         (GOOD | {"MNEMOSYNE_EMBEDDER": "gemini"}, {"embedding_dimension": 768}),
         (GOOD | {"MNEMOSYNE_ALLOWED_HOSTS": "a.example, b.example"}, {"allowed_hosts": ("a.example", "b.example")}),
         # `mcp` compares the URL with the issuer of tokens, and clients compare it with the issuer in the metadata.

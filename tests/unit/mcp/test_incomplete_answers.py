@@ -70,6 +70,11 @@ def test_an_old_tool_without_a_query_says_if_there_are_more(services: FakeServic
     assert (len(answer["memories"]), answer["more"]) == (3, PAGING)
 
 
+def test_the_prompt_for_a_period_lists_all_memories_of_the_period() -> None:
+    (message,) = fill_prompt("review", {"time": "last week"}).messages
+    assert "list_memories" in str(message.content) and "last week" in str(message.content)
+
+
 def test_an_argument_of_a_prompt_that_is_too_long_is_an_error() -> None:
     (message,) = fill_prompt("recall", {"topic": f" {'x' * 1_000} "}).messages
     assert "x" * 1_000 in str(message.content)
