@@ -43,12 +43,13 @@ def test_a_hit_has_its_confidence_in_record_and_heading(stored: FakeServices, na
         assert f"--- [{hit['id']}] [{hit['timestamp'][:10]}] [{hit['confidence']}] ---\n" in text_of(result)
 
 
+@pytest.mark.parametrize("name", SEARCHING)
 @pytest.mark.parametrize(("query", "noted"), [(UNRELATED, True), ("a quorum", True), ("oolong shelf", False)])
-def test_an_answer_notes_that_no_hit_is_close(stored: FakeServices, query: str, noted: bool) -> None:
-    answer = answer_of(stored, "memory_search", query=query)
+def test_an_answer_notes_that_no_hit_is_close(stored: FakeServices, name: str, query: str, noted: bool) -> None:
+    answer = answer_of(stored, name, query=query)
     assert answer["memories"]
     assert answer.get("nothing_close") == (NOTHING_CLOSE if noted else None)
-    assert (NOTHING_CLOSE in _notes(stored, "memory_search", query=query)) is noted
+    assert (NOTHING_CLOSE in _notes(stored, name, query=query)) is noted
 
 
 @pytest.mark.parametrize(
@@ -86,10 +87,11 @@ def test_a_minimum_leaves_out_less_close_hits(stored: FakeServices, minimum: str
 )
 def test_an_answer_counts_what_the_minimum_left_out(stored: FakeServices, minimum: str, limit: int, noted: str) -> None:
     arguments = {"query": UNRELATED, "limit": limit, "min_confidence": minimum}
-    answer = answer_of(stored, "memory_search", **arguments)
-    assert answer["memories"] == []
-    assert answer["nothing_close"] == f"{noted} Search without it to see all."
-    assert answer["nothing_close"] in _notes(stored, "memory_search", **arguments)
+    for name in SEARCHING:
+        answer = answer_of(stored, name, **arguments)
+        assert answer["memories"] == []
+        assert answer["nothing_close"] == f"{noted} Search without it to see all."
+        assert answer["nothing_close"] in _notes(stored, name, **arguments)
 
 
 def test_an_answer_does_not_deny_memories_that_the_minimum_confidence_left_out(services: FakeServices) -> None:

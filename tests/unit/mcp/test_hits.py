@@ -77,6 +77,7 @@ def test_a_passage_is_taken_from_the_place_of_the_query_in_the_content() -> None
         ("lodz", "in Łódź"),
         ("istanbul", "İstanbul'da"),
         ("résumé", "the re\u0301sume\u0301"),
+        ("Zu\u0308rich", "in Zürich"),
         ("cooperate", "to co\u00adoper\u00adate"),
         ("strasse", "die Straße"),
         ("1200", "paid 1,200 euros"),
