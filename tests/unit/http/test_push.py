@@ -84,8 +84,9 @@ def test_an_unreadable_message_is_kept_under_its_id_and_counted(client: TestClie
     assert (dead_letter.message_id, dead_letter.data, dead_letter.has_unreported_part) == ("1", b"not json", True)
     assert "message data must be JSON" in dead_letter.cause
     assert services.memories.stats().dead_letters == 1
-    (event_id,) = {outcome.encode()[1]["ce-id"] for outcome in services.outcome_topic.told}
-    assert event_id.startswith("1/dead_lettered/")
+    outcomes = [outcome.encode() for outcome in services.outcome_topic.told]
+    ((event_id, request_id),) = {(attributes["ce-id"], json.loads(data)["request_id"]) for data, attributes in outcomes}
+    assert event_id.startswith("1/dead_lettered/") and request_id is None
 
 
 def test_a_subscription_of_one_namespace_stores_only_there(client: TestClient, shared_database: SharedDatabase) -> None:
