@@ -37,7 +37,7 @@ def test_the_machine_s_time_zone_comes_from_tz_the_localtime_link_or_its_name(
     ("name", "has_message"),
     [("CET-1CEST,M3.5.0", True), ("Mars/Phobos", True), ("../../etc/passwd", True), ("", False), ("UTC0", False)],
 )
-def test_a_zone_that_has_no_iana_name_is_utc_with_a_message(
+def test_a_zone_without_an_iana_name_is_utc_with_a_message_and_utc_gets_none(
     name: str, has_message: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("TZ", name)

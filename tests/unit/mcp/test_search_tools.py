@@ -65,7 +65,9 @@ def test_an_answer_names_the_session_of_a_hit_and_the_conditions(services: FakeS
 
 
 @pytest.mark.parametrize(("arguments", "preferred"), [({}, 1), ({"mode": "semantic"}, 0), ({"after": "2020-01-01"}, 0)])
-def test_a_time_in_the_question_is_preferred(services: FakeServices, arguments: dict[str, Any], preferred: int) -> None:
+def test_a_time_in_the_question_is_preferred_unless_a_time_filter_is_set(
+    services: FakeServices, arguments: dict[str, Any], preferred: int
+) -> None:
     answer = answer_of(services, "memory_search", query="which tea 3 days ago?", include_debug=True, **arguments)
     assert len(answer["debug"]["preferred"]) == preferred
     assert len(answer["memories"]) == 6  # memories of other times are found, too
