@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.abuse.test_database_rights import *  # noqa: F403
 from tests.abuse.test_isolation import *  # noqa: F403
 from tests.integration.test_isolation import *  # noqa: F403
 
