@@ -113,6 +113,7 @@ def test_make_destroy_needs_the_project_s_name_as_confirmation(destroying: Scrip
     completed = destroying.run("bash infra/deploy/destroy", answer="yes\n")
     assert completed.returncode != 0
     assert completed.stderr.endswith("Nothing was destroyed.\n")
+    assert not (destroying.home / "applied").exists()
 
 
 def _failure(deployment: str, timestamp: str, error: str) -> dict[str, Any]:
@@ -131,6 +132,8 @@ def test_the_cause_of_a_failed_migration_is_that_of_the_deployment_s_last_run(ch
     assert '|| {\n    status=$?\n    explain_failed_migration "$STARTED"\n    exit "$status"\n}' in DEPLOY
     completed = checks.run("explain_failed_migration 2026-01-01T00:00:00Z")
     assert completed.stderr == "The migration failed: 42P07\n"
+    checks.apis.log = []  # the apply failed before the migration
+    assert checks.run("explain_failed_migration 2026-01-01T00:00:00Z").stderr == ""
 
 
 UNSOUND = 'RuntimeError: "These functions do not work: [\\"ingest\\"]"'
