@@ -233,8 +233,13 @@ def test_client_documents_and_registrations_of_unknown_callers_store_no_row(
     assert count("oauth_clients") == 0
 
 
+@pytest.mark.parametrize(
+    ("limit", "address"),
+    [("PENDING_OF_NETWORK", "2001:db8:1:1:{0:x}::1"), ("PENDING_OF_LARGE_NETWORK", "2001:db8:1:{0:x}::1")],
+    ids=["/64", "/48"],
+)
 def test_the_number_of_authorization_requests_before_log_in_is_limited_for_each_network(
-    server: AuthServer, count: Callable[[str], int], monkeypatch: pytest.MonkeyPatch
+    server: AuthServer, count: Callable[[str], int], monkeypatch: pytest.MonkeyPatch, limit: str, address: str
 ) -> None:
     """The number of waiting requests is limited in the database, even where the rate limit has no effect.
 
@@ -246,10 +251,10 @@ def test_the_number_of_authorization_requests_before_log_in_is_limited_for_each_
     mine.open(authorization_path(client))
     code = server.code()
     server.gateway._budgets.clear()
-    monkeypatch.setattr("mnemosyne.adapters.database.oauth.PENDING_OF_NETWORK", 5)
+    monkeypatch.setattr(f"mnemosyne.adapters.database.oauth.{limit}", 5)
     for number in range(8):
         server.gateway._budgets.clear()
-        assert server.browser(_addresses_of_64(number)).get(authorization_path(client)).status_code == 303
+        assert server.browser(address.format(number)).get(authorization_path(client)).status_code == 303
     assert count("oauth_requests") == 5 + 1
     assert mine.log_in(code).status_code == 303, "another network's request is still there"
 

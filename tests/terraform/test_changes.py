@@ -355,10 +355,16 @@ def test_the_invokers_of_a_replaced_function_are_granted_again(replaced: dict[st
 
 
 @pytest.mark.nightly  # by day, other functions are replaced
-def test_the_invokers_of_migrate_are_granted_again_after_its_replacement(deployed: Workspace) -> None:
-    deployed.plan("-refresh=false", "-replace=module.mnemosyne.google_cloudfunctions2_function.migrate")
-    grant = deployed.changes()["module.mnemosyne.google_cloud_run_v2_service_iam_member.migrate"]
-    assert set(grant) == {"delete", "create"}
+def test_the_invokers_of_migrate_and_auth_are_granted_again_after_their_replacement(complete: Applied) -> None:
+    deployed = complete.restored()
+    replacements = [
+        f"-replace=module.mnemosyne.google_cloudfunctions2_function.{name}" for name in ("migrate", 'serving["auth"]')
+    ]
+    deployed.plan("-refresh=false", *replacements, **PARTS)
+    changes = deployed.changes()
+    for grant in ("migrate", 'auth["allUsers"]'):
+        actions = changes[f"module.mnemosyne.google_cloud_run_v2_service_iam_member.{grant}"]
+        assert set(actions) == {"delete", "create"}
 
 
 def test_functions_use_secret_versions_by_number_and_a_repository_with_clean_up(deployed: Workspace) -> None:
