@@ -181,6 +181,15 @@ BAD_VALUES: list[tuple[str, object, str]] = [
     ("kms_protection_level", "EXTERNAL", "SOFTWARE or HSM, got EXTERNAL"),
     ("notification_channels", ["notificationChannels/1"], "projects/P/notificationChannels/ID"),
     ("notification_channels", ["projects/p/notificationChannels/x"], "projects/P/notificationChannels/ID"),
+    ("audit_days", 0, "a whole number from 1 to 36500, got 0"),
+    ("audit_days", 36501, "a whole number from 1 to 36500, got 36501"),
+    ("audit_reads", -0.1, "from 0 to 1, got -0.1"),
+    ("audit_reads", 1.1, "from 0 to 1, got 1.1"),
+    (
+        "publishers",
+        {"crm": {"namespace": "crm", "members": ["allAuthenticatedUsers"]}},
+        "they would let everybody write",
+    ),
     ("otlp_endpoint", "http://", "starts with http:// or https://, got http://"),
     ("oauth_upstream_issuer", "accounts.google.com", "starts with https://, got accounts.google.com"),
 ]
@@ -290,6 +299,7 @@ CONTRADICTIONS: list[list[tuple[dict[str, object], str]]] = [
             "such as 123456789012-abc.apps.googleusercontent.com, got 123456789012.",
         ),
     ],
+    [(iam("allAuthenticatedUsers"), "invokers must not contain allUsers or allAuthenticatedUsers")],
     [(people(who="*", scopes=[]), "one or more of read, write and operate")],
     [(people(who="*", scopes=["read", "read"]), "each once")],
     [(people(who="*", namespace="user:1077"), "not begin with user:")],
