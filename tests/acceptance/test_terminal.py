@@ -73,6 +73,8 @@ def test_the_dates_of_a_forgetting_are_days_of_the_machine(dev: DevServer) -> No
     output = run(*command, "--data-dir", dev.directory / "data", TZ=zone).stdout
     listed = [line for line in output.splitlines() if line.endswith(f"in {zone}")]
     assert [(line[:10], line.split("At ")[1][:16]) for line in listed] == [("2019-03-10", time) for time in times[1:3]]
+    named = run(*command, "--timezone", "UTC", "--data-dir", dev.directory / "data", TZ=zone).stdout
+    assert [time in named for time in times] == [False, False, True, True]
 
 
 def test_a_command_of_an_operator_prints_its_result_and_no_log(dev: DevServer) -> None:

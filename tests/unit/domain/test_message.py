@@ -529,7 +529,9 @@ SAME_ID = [
     {**GOOD, "request_id": _ID},
     {**GOOD, "request_id": _ID, "content": "black tea"},
     {**GOOD, "request_id": _ID, "source": "crm", "key": "1"},
+    {**GOOD, "request_id": _ID, "source": "shop", "key": "1"},
     {"op": "delete", "request_id": _ID, "source": "crm", "key": "2"},
+    {"op": "delete", "request_id": _ID, "source": "crm", "key": "2", "timestamp": "2020-01-01T00:00:00Z"},
     {"content": "", "request_id": _ID, "source": "crm", "key": "3"},
 ]
 
@@ -548,7 +550,7 @@ def test_a_request_repeated_in_a_message_is_read_once(
 def test_a_newer_version_of_repeated_requests_is_reported_under_the_first_record(first: dict[str, Any]) -> None:
     message = _read({"schema_version": 2, "memories": [first, *SAME_ID]})
     assert [rejection.external_id for rejection in message.rejected] == [
-        ExternalId("crm", first["key"]) if "key" in first else None
+        ExternalId(first["source"], first["key"]) if "key" in first else None
     ]
 
 
