@@ -1,4 +1,4 @@
-"""Actions by touch, on a phone. `test_controls.py` tests that a finger reaches each control of each page."""
+"""Actions by touch, on a phone. `test_appearance.py` tests that a finger reaches each control of each page."""
 
 from collections.abc import Iterator
 
