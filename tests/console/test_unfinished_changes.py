@@ -184,6 +184,11 @@ def test_the_browser_asks_before_it_ends_a_deletion(system: DevServer, site: str
     keys(browser, "j", Keys.DELETE)
     wait_for_titles(browser, "Block")
     assert not browser.driver.execute_script(LEAVE), "closing the tab keeps the memory"
+    browser.open(f"{site}/?tags=tackle")
+    wait_for_titles(browser, "Cleat", "Block")
+    assert system.call("get_memory", {"id": ids[1]})["title"] == "Cleat"
+    keys(browser, "j", Keys.DELETE)
+    wait_for_titles(browser, "Block")
     hold(browser, "delete_memory")
     keys(browser, "j", Keys.DELETE)  # the second message ends the first one, so the first deletion is final
     wait_until_held(browser)
