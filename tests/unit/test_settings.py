@@ -5,7 +5,7 @@ import re
 import pytest
 
 from mnemosyne.app.container import embedding_space
-from mnemosyne.domain.embedding_space import PROVIDERS, EmbeddingSpace, Provider, settings_of
+from mnemosyne.domain.embedding_space import PROVIDERS, EmbeddingSpace, Provider, how_to_select
 from mnemosyne.errors import Misconfigured
 from mnemosyne.settings import Settings, unknown_variables
 
@@ -87,7 +87,7 @@ def test_contradictory_settings_are_refused(changed: dict[str, str], message: st
 @pytest.mark.parametrize(("name", "provider"), PROVIDERS.items())
 def test_the_settings_that_an_operator_is_told_to_set_select_the_space(name: str, provider: Provider) -> None:
     space = EmbeddingSpace(name, provider.model, provider.dimension)
-    values = dict(re.findall(r"(MNEMOSYNE_\w+)\)? to (\S+?),? ", f"{settings_of(space)} "))
+    values = dict(re.findall(r"(MNEMOSYNE_\w+)\)? to (\S+?),? ", f"{how_to_select(space)} "))
     assert embedding_space(Settings.from_environment({**GOOD, **values})) == space
 
 

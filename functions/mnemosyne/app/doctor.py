@@ -19,7 +19,7 @@ from mnemosyne.adapters.database.server_errors import error_fields
 from mnemosyne.adapters.database.statements import Row
 from mnemosyne.adapters.identity.tokens import OidcVerifier
 from mnemosyne.app.container import ConfiguredServices, embedding_space
-from mnemosyne.domain.embedding_space import REMEDY, EmbeddingSpace, Languages, language_warning, settings_of
+from mnemosyne.domain.embedding_space import REMEDY, EmbeddingSpace, Languages, how_to_select, language_warning
 from mnemosyne.domain.health import Check
 from mnemosyne.errors import InvalidRequest, Misconfigured, ServiceError, Unavailable
 from mnemosyne.observability import EventLog
@@ -92,7 +92,7 @@ def check_database(
     yield Check("schema", f"at migration {[file.label for file in files if file.version is not None][-1]}")
     try:
         space = read_embedding_space(connection, expected)
-        remedy = None if expected in (None, space) else settings_of(space)
+        remedy = None if expected in (None, space) else how_to_select(space)
         yield Check("embedding space", str(space), remedy, is_warning=remedy is not None)
     except Misconfigured as exc:
         yield Check("embedding space", exc.cause, exc.next_step)

@@ -12,7 +12,7 @@ from mnemosyne.cli.options import JSON, text_option
 from mnemosyne.cli.system import System, owners_system
 from mnemosyne.cli.target import PROJECT, target, target_arguments
 from mnemosyne.cli.terminal import INTERRUPTIONS, explained, say
-from mnemosyne.domain.embedding_space import DIMENSIONS, EmbeddingSpace, provider_of, settings_of
+from mnemosyne.domain.embedding_space import DIMENSIONS, EmbeddingSpace, how_to_select, provider_of
 from mnemosyne.errors import ServiceError, Unavailable
 
 INTERRUPTED = (
@@ -58,7 +58,7 @@ def reembed(
         say(json.dumps({"from": move["from"], "to": move["to"]}))
         return
     say(f"Moved from {move['from']} to {move['to']}.")
-    say(f"Now {settings_of(EmbeddingSpace(provider_of(model, 'gemini'), model, dimension))}.")
+    say(f"Now {how_to_select(EmbeddingSpace(provider_of(model, 'gemini'), model, dimension))}.")
 
 
 def _embed_and_switch(system: System, space: dict[str, Any], missing: int, batch_size: int) -> None:

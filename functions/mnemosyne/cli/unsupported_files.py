@@ -128,7 +128,7 @@ def unsupported_kind(path: Path) -> tuple[str, str] | None:
     if extension in ("txt", "text", "") and (kind_of_text := _text_export_kind(path, start)):
         return None if is_chronicle(path) else kind_of_text
     if extension == "json":
-        return None if _begins_with_memory(path) else _chat_export_kind(_decode(_beginning(path, CHAT_BYTES)))
+        return None if _begins_with_memories(path) else _chat_export_kind(_decode(_beginning(path, CHAT_BYTES)))
     return _BY_EXTENSION.get(extension)
 
 
@@ -255,11 +255,16 @@ def _is_json_lines(path: Path, number: int) -> bool:
 
 
 def _begins_with_memory(path: Path) -> bool:
-    """Whether a file begins with a JSON line that has a text `content`, or a .json file begins with memories."""
-    if not unpacked_name(path.name).lower().endswith(".json"):
-        with path.open("rb") as file, suppress(InvalidRequest, ValueError, RecursionError):
-            return isinstance(json.loads(decompress(file, path.name).readline(ITEM_BYTES)).get("content"), str)
-        return False
+    """Whether a .json file begins with memories, or another file with a JSON line that has a text `content`."""
+    if unpacked_name(path.name).lower().endswith(".json"):
+        return _begins_with_memories(path)
+    with path.open("rb") as file, suppress(InvalidRequest, ValueError, RecursionError):
+        return isinstance(json.loads(decompress(file, path.name).readline(ITEM_BYTES)).get("content"), str)
+    return False
+
+
+def _begins_with_memories(path: Path) -> bool:
+    """Whether the beginning of a JSON file has one of the fields of a file with memories."""
     from ijson import parse
     from ijson.common import JSONError
 

@@ -64,8 +64,8 @@ def provider_of(model: str, otherwise: str) -> str:
     return next((name for name, provider in PROVIDERS.items() if model.startswith(provider.model_prefix)), otherwise)
 
 
-def settings_of(space: EmbeddingSpace) -> str:
-    """Return the instruction to an operator to change the settings of the functions to a space."""
+def how_to_select(space: EmbeddingSpace) -> str:
+    """Return the settings with which the functions use an embedding space, as an instruction to the operator."""
     provider = PROVIDERS.get(space.provider)
     if provider and provider.is_fixed:
         return (

@@ -12,7 +12,7 @@ from mnemosyne.adapters.database.quota_cache import QuotaCache
 from mnemosyne.adapters.database.rows import text_array
 from mnemosyne.adapters.database.statements import Row
 from mnemosyne.domain.audit import IDS, current_action
-from mnemosyne.domain.embedding_space import EmbeddingSpace, settings_of
+from mnemosyne.domain.embedding_space import EmbeddingSpace, how_to_select
 from mnemosyne.domain.quota import Quota
 from mnemosyne.errors import EmbeddingModelChanged, Misconfigured
 from mnemosyne.observability import EventLog
@@ -42,12 +42,12 @@ def read_embedding_space(connection: Connection, expected: EmbeddingSpace | None
             "embedding_settings_outdated",
             cause="the settings name the embedding model before the last `mnemosyne reembed`",
             error=f"the database holds embeddings of {space}, the settings say {expected}",
-            next_step=settings_of(space),
+            next_step=how_to_select(space),
         )
         return space
     raise Misconfigured(
         f"the database holds embeddings of {space}, the settings say {expected}",
-        next_step=f"{settings_of(space)}; or move the memories with `mnemosyne reembed --project MY-PROJECT --model "
+        next_step=f"{how_to_select(space)}; or move the memories with `mnemosyne reembed --project MY-PROJECT --model "
         f"{expected.model} --dimension {expected.dimension}`",
     )
 
