@@ -94,7 +94,7 @@ def test_a_change_that_was_made_in_part_is_reported(
     use_system(FakeSystem(fault, stops_at, **answer).run)
     result = invoke(f"{command} {PROJECT}")
     assert result.exit_code == 1
-    assert note in result.output + str(result.exception)
+    assert note in result.stderr
 
 
 @pytest.mark.parametrize(("option", "fault"), [("--dry-run", KeyboardInterrupt()), ("", NotFound("no dead letter 7"))])
