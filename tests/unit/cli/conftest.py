@@ -1,4 +1,4 @@
-"""Run commands in the test's process, on a system or a server that a function of the test replaces."""
+"""Run commands in the test's process, with a function of the test instead of a system or a server."""
 
 import shlex
 from collections.abc import Callable
@@ -14,8 +14,8 @@ from mnemosyne.cli import remember
 from mnemosyne.cli.main import cli
 
 WITH_SYSTEM = [
-    "access", "dead_letters", "export", "forget", "grants", "holds", "keys", "lockouts", "migrate", "redrive",
-    "reembed", "retention",
+    "access", "dead_letters", "export", "forget", "grants", "holds", "keys", "lockouts", "migrate", "outcomes",
+    "redrive", "reembed", "retention",
 ]  # fmt: skip
 """The modules whose commands run operations on a system."""
 UseSystem = Callable[[Callable[[Operation], Any]], None]
@@ -24,7 +24,7 @@ UseServer = Callable[[Callable[[str, dict[str, Any]], Any]], None]
 
 @pytest.fixture
 def use_system(monkeypatch: pytest.MonkeyPatch) -> UseSystem:
-    """Function that lets commands use a system whose operations a function of the test runs."""
+    """Function that replaces the system of the commands. The argument of the function runs the operations."""
 
     def use(run: Callable[[Operation], Any]) -> None:
         for module in WITH_SYSTEM:
@@ -37,7 +37,7 @@ def use_system(monkeypatch: pytest.MonkeyPatch) -> UseSystem:
 
 @pytest.fixture
 def use_server(monkeypatch: pytest.MonkeyPatch) -> UseServer:
-    """Function that lets `mnemosyne remember` and `search` call the tools of a function of the test."""
+    """Function that replaces the server of `mnemosyne remember` and `search`. Its argument answers the tool calls."""
 
     def use(call: Callable[[str, dict[str, Any]], Any]) -> None:
         monkeypatch.setattr(remember, "tool_client", lambda *_, **__: nullcontext(SimpleNamespace(call=call)))

@@ -7,12 +7,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from click.testing import CliRunner
 
 from mnemosyne.cli.clients import command, how_to_connect
 from mnemosyne.cli.local.functions import other_urls, url
-from mnemosyne.cli.main import cli
 from mnemosyne.errors import Misconfigured
+from tests.unit.cli.conftest import invoke
 
 
 @pytest.mark.parametrize(
@@ -44,9 +43,9 @@ def test_a_server_on_one_address_has_no_others(host: str) -> None:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "0:0:0:0:0:0:0:0"])
 def test_log_in_is_refused_on_a_host_that_no_client_can_connect_to(host: str) -> None:
-    ended = CliRunner().invoke(cli, ["dev", "--host", host, "--auth-mode", "oauth"])
-    assert isinstance(ended.exception, Misconfigured)
-    assert f"got {host}" in str(ended.exception)
+    error = invoke(f"dev --host {host} --auth-mode oauth").exception
+    assert isinstance(error, Misconfigured)
+    assert f"got {host}" in str(error)
 
 
 FOLDERS = ["bin", ".venv/bin", "My Programs/bin", "it's (new)/$HOME", 'Größe & "Co"']
