@@ -190,13 +190,13 @@ def test_an_mcp_memory_service_export_is_read_with_its_exact_time(tmp_path: Path
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
 @pytest.mark.parametrize("name", ["x.json", "X.JSON.GZ"])
 def test_an_mcp_memory_service_export_is_read_in_each_encoding(tmp_path: Path, name: str, encoding: str) -> None:
-    memory = {"content": "Grüße aus 東京", "created_at": 1_770_000_000}
-    documents: list[Any] = [{"memories": [memory]}, [memory], {"memories": []}]
-    for document in documents:
+    content = "Grüße aus 東京"
+    memory = {"content": content, "created_at": 1_770_000_000}
+    documents: list[Any] = [({"memories": [memory]}, [content]), ([memory], [content]), ({"memories": []}, [])]
+    for document, contents in documents:
         text = json.dumps(document, ensure_ascii=False, indent=1).replace("\n", "\r\n").encode(encoding)
         items = _read(tmp_path / name, gzip.compress(text) if name.endswith("GZ") else text)
-        assert [_request(item).content for item in items] == [memory["content"]] * len(items)
-        assert bool(items) == (document != {"memories": []})
+        assert [_request(item).content for item in items] == contents
 
 
 def test_a_damaged_gzip_file_of_mcp_memory_service_is_an_error_about_gzip(tmp_path: Path) -> None:
@@ -318,23 +318,26 @@ def test_one_bad_file_does_not_fail_its_directory(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "encoding", "error"),
+    ("line", "error"),
     [
-        ('{"content": "\udcff"}', "utf-8", "found the lone surrogate U.DCFF .* 0xff of a text that is not UTF-8"),
-        *(
-            ('{"content": "a\ud83d"}', encoding, "lone surrogate")
-            for encoding in ("utf-8-sig", "utf-16", "utf-16-be", "utf-32")
-        ),
-        ("[" * 100_000, "utf-8", "nested"),
-        ('{"content": "a", "superseded_by_hash": ["b"]}', "utf-8", "superseded_by_hash"),
-        ("x" * 5_000_000, "utf-8", "a line must have at most 2,000,000 bytes"),
+        (b'{"content": "\xff"}', "found the lone surrogate U.DCFF .* 0xff of a text that is not UTF-8"),
+        (b"[" * 100_000, "nested"),
+        (b'{"content": "a", "superseded_by_hash": ["b"]}', "superseded_by_hash"),
+        (b"x" * 5_000_000, "a line must have at most 2,000,000 bytes"),
     ],
-    ids=lambda text: text[:20],
+    ids=["not UTF-8", "nested", "an array as a hash", "too long"],
 )
-def test_one_wrong_line_is_one_failure(tmp_path: Path, line: str, encoding: str, error: str) -> None:
-    errors = "surrogateescape" if "\udcff" in line else "surrogatepass"
-    bad, good = _read(tmp_path / "x.jsonl", f"{line}\n{MEMORY}".encode(encoding, errors))
+def test_one_wrong_line_is_one_failure(tmp_path: Path, line: bytes, error: str) -> None:
+    bad, good = _read(tmp_path / "x.jsonl", line + b"\n" + MEMORY.encode())
     assert re.search(error, bad.problem or _failure(bad).error)
+    assert (bad.line, good.line, _request(good).content) == (1, 2, "c")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be", "utf-32"])
+def test_a_line_with_a_lone_surrogate_is_one_failure_in_each_encoding(tmp_path: Path, encoding: str) -> None:
+    lines = '{"content": "a\ud83d"}\n' + MEMORY
+    bad, good = _read(tmp_path / "x.jsonl", lines.encode(encoding, "surrogatepass"))
+    assert "lone surrogate" in _failure(bad).error
     assert (bad.line, good.line, _request(good).content) == (1, 2, "c")
 
 
@@ -377,12 +380,17 @@ def test_a_note_without_a_time_has_its_file_s_modification_time(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("time", [1_785_000_000_000, 253_402_300_800, 2**63 - 1, -99_999_999_999])
-def test_a_modification_time_that_is_no_time_is_needed_only_by_a_note_without_a_date(
+def test_an_invalid_modification_time_fails_only_a_note_without_a_date(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, time: int
 ) -> None:
     """Some programs write milliseconds instead of seconds. Not every file system can store such a time."""
-    real = Path.stat
-    monkeypatch.setattr(Path, "stat", lambda *a, **o: os.stat_result((*(status := real(*a, **o))[:8], time, status[9])))
+    read_status = Path.stat
+
+    def stat(path: Path, **options: Any) -> os.stat_result:
+        status = read_status(path, **options)
+        return os.stat_result((*status[:8], time, status[9]))
+
+    monkeypatch.setattr(Path, "stat", stat)
     (tmp_path / "2026-05-20 tea.md").write_text("Tea.")
     (tmp_path / "list.jsonl").write_text(MEMORY)
     (tmp_path / "tea.md").write_text("Tea.")
@@ -393,15 +401,11 @@ def test_a_modification_time_that_is_no_time_is_needed_only_by_a_note_without_a_
 
 def _in_every_format(folder: Path, time: str | int) -> Iterator[Item]:
     """Write a memory with this time into a file of each format, and read it."""
-    text = time if isinstance(time, int) else f"'{time}'"
-    texts = {
-        "x.jsonl": json.dumps({"content": "c", "timestamp": time}),
-        "x.md": f"---\ndate: {text}\n---\nc",
-        "x.json": json.dumps([{"content": "c", "created_at": time}]),
-        "x.txt": CHRONICLE.replace("2026-05-20", str(time)),
-    }
-    for name in texts if isinstance(time, str) else [*texts][:3]:  # the time of a chronicle is a text
-        yield from _read(folder / name, texts[name])
+    yield from _read(folder / "x.jsonl", json.dumps({"content": "c", "timestamp": time}))
+    yield from _read(folder / "x.md", f"---\ndate: {json.dumps(time)}\n---\nc")
+    yield from _read(folder / "x.json", json.dumps([{"content": "c", "created_at": time}]))
+    if isinstance(time, str):  # a chronicle has no numbers
+        yield from _read(folder / "x.txt", CHRONICLE.replace("2026-05-20", time))
 
 
 @pytest.mark.parametrize(
