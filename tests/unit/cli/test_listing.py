@@ -251,7 +251,9 @@ LINE = {"content": "tea", "timestamp": "2026-05-20"}
         ("today.log", ["Tea at four."], "markdown"),
     ],
 )
-def test_the_advice_for_an_extension_works(tmp_path: Path, name: str, lines: list[object], format_: str) -> None:
+def test_the_advice_for_a_file_without_a_usable_extension_works(
+    tmp_path: Path, name: str, lines: list[object], format_: str
+) -> None:
     path = tmp_path / name
     path.write_text("".join(f"{line if isinstance(line, str) else json.dumps(line)}\r\n" for line in lines))
     with pytest.raises(InvalidRequest) as refused:
@@ -357,24 +359,32 @@ def test_files_of_chronicles_with_the_same_name_may_have_one_source(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("files", "contents", "reason"),
+    ("name", "skipped", "reason"),
     [
-        ({"day.md": b"heron", "day.md.gz": gzip.compress(b"otter")}, ["heron"], "a note of this name without .gz"),
-        ({"day.txt": b"heron", "day.txt.gz": gzip.compress(b"otter")}, ["heron"], "a note of this name without .gz"),
-        ({"U\u0308.md": b"NFD", "\u00dc.md": b"NFC"}, ["NFD"], "another note whose name looks the same"),
-        ({"log.txt": CHRONICLE, "log.txt.gz": gzip.compress(CHRONICLE)}, [CHRONICLE.decode()] * 2, ""),
+        ("day.md", "day.md.gz", "a note of this name without .gz"),
+        ("day.txt", "day.txt.gz", "a note of this name without .gz"),
+        ("U\u0308.md", "\u00dc.md", "another note whose name looks the same"),
     ],
-    ids=["Markdown", "text", "normal form", "chronicles, which have no keys that come from the name"],
+    ids=["Markdown", "text", "normal form"],
 )
 def test_a_note_with_the_key_of_another_is_skipped_with_a_notice(
-    tmp_path: Path, files: dict[str, bytes], contents: list[str], reason: str
+    tmp_path: Path, name: str, skipped: str, reason: str
 ) -> None:
-    for name, data in files.items():
-        (tmp_path / name).write_bytes(data)
+    (tmp_path / name).write_text("heron")
+    (tmp_path / skipped).write_bytes(gzip.compress(b"otter") if skipped.endswith(".gz") else b"otter")
     listing = list_files(tmp_path, None)
-    assert [item.fields and item.fields["content"] for item in read_files(listing)] == contents
-    notices = [f"not read, because the folder has {reason}; rename one to import both: {[*files][1]}"] if reason else []
-    assert [*listing.notices()] == notices
+    assert [item.fields and item.fields["content"] for item in read_files(listing)] == ["heron"]
+    notice = f"not read, because the folder has {reason}; rename one to import both: {skipped}"
+    assert [*listing.notices()] == [notice]
+
+
+def test_a_compressed_file_of_chronicles_next_to_an_uncompressed_one_is_imported(tmp_path: Path) -> None:
+    """The records of chronicles have no keys that come from the file's name, so the two files do not conflict."""
+    (tmp_path / "log.txt").write_bytes(CHRONICLE)
+    (tmp_path / "log.txt.gz").write_bytes(gzip.compress(CHRONICLE))
+    listing = list_files(tmp_path, None)
+    assert [item.fields and item.fields["content"] for item in read_files(listing)] == [CHRONICLE.decode()] * 2
+    assert [*listing.notices()] == []
 
 
 @pytest.mark.parametrize("name", ["Price (EUR)", "Last, First", "note.md", "a, b (c)"])
