@@ -148,11 +148,13 @@ def send(items: Iterable[Item], destination: Destination, journal: Journal, sour
     importer.run(items, source, destination, journal, lambda count: None)
 
 
-def run(items: Sequence[Item], destination: Destination, folder: Path, steps: list[int] | None = None) -> Ended:
-    """Import one file, with its journal in the folder, and return the results. The progress is appended to `steps`."""
+def run(
+    items: Sequence[Item], destination: Destination, folder: Path, progress: Callable[[int], None] = lambda count: None
+) -> Ended:
+    """Import one file, with its journal in the folder, and return the results."""
     journal = Journal(folder / "j", destination.name)
     try:
-        importer.run(items, FILE, destination, journal, (steps if steps is not None else []).append)
+        importer.run(items, FILE, destination, journal, progress)
     except KeyboardInterrupt:
         journal.close()
         raise
@@ -195,7 +197,7 @@ def _items(*contents: str) -> list[Item]:
 def test_each_item_is_counted_once_and_the_progress_bar_ends_at_100_percent(tmp_path: Path) -> None:
     items = [*_items(*(f"memory {n}" for n in range(250)), "memory 0", "poison"), Item("f:x", None, "not JSON")]
     steps: list[int] = []
-    summary = run(items, FakeDestination(), tmp_path, steps)
+    summary = run(items, FakeDestination(), tmp_path, steps.append)
     assert summary.states == {"stored": 250, "duplicate": 1, "failed": 2}
     assert sum(steps) == len(items)
     assert summary.failures == [("f:251", "the model refuses it"), ("f:x", "not JSON")]
@@ -296,7 +298,7 @@ def test_items_with_a_final_outcome_are_not_sent_or_queried_again(tmp_path: Path
     counts: list[int] = []
     second.outcomes = lambda ids: counts.append(len(ids)) or FakeDestination.outcomes(second, ids)  # type: ignore
     steps: list[int] = []
-    summary = run(items, second, tmp_path, steps)
+    summary = run(items, second, tmp_path, steps.append)
     assert summary.states == {"stored": 200, "failed": 1}
     assert [error for _, error in summary.failures] == ["the model refuses it"]
     assert sum(steps) == 201
@@ -368,17 +370,16 @@ def test_equal_batches_are_counted_separately_after_an_interruption(tmp_path: Pa
     assert run(items, second, tmp_path).states == {"stored": 45, "duplicate": 5}
 
 
-def test_a_batch_does_not_exceed_the_size_limit_of_a_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_does_not_exceed_the_size_limit_of_a_request(tmp_path: Path) -> None:
     sizes: list[int] = []
-    send_records = FakeDestination.send
 
-    def weigh(self: FakeDestination, records: Sequence[Record], source: Source) -> None:
-        sizes.append(len(json.dumps([record.item.fields for record in records])))
-        send_records(self, records, source)
+    class Weighing(FakeDestination):
+        def send(self, records: Sequence[Record], source: Source) -> None:
+            sizes.append(len(json.dumps([record.item.fields for record in records])))
+            super().send(records, source)
 
-    monkeypatch.setattr(FakeDestination, "send", weigh)
     items = [replace(item, fields={**(item.fields or {}), "metadata": {"x": "y" * 60_000}}) for item in _numbered(20)]
-    assert run(items, FakeDestination(), tmp_path).states == {"stored": 20}
+    assert run(items, Weighing(), tmp_path).states == {"stored": 20}
     assert max(sizes) <= importer.BATCH_BYTES < 4 * 1024 * 1024
 
 
@@ -525,7 +526,7 @@ class Killed(BaseException):
 
 
 class Steps:
-    """Counts down the steps of an import. At the last step, it raises Killed."""
+    """Counts down the steps of an import. If no step is left, it raises Killed."""
 
     left = math.inf
 
@@ -612,15 +613,16 @@ def test_a_failed_line_is_reported_to_the_server_with_its_reason_file_and_line(t
 def test_duplicates_with_labels_not_stored_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     class Noting(FakeDestination):
         def _store(self, request: Reading) -> IngestStatus:
-            status = super()._store(request)
+            assert isinstance(request, IngestRequest)
             note = "the memory already exists, and these values of the request were not stored: tags, title"
-            return replace(status, note=note if "changed" in getattr(request, "content", "") else None)
+            return replace(super()._store(request), note=note if "changed" in request.content else None)
 
     path, destination = tmp_path / "rows.jsonl", Noting()
     destination.memories = {text: new_id() for text in ("changed 1", "changed 2", "same")}
     path.write_text("{}\n")
     journal = Journal(path, "here")
     send(_items(*destination.memories, "new"), destination, journal, Source.at(path))
+    assert journal.totals().states == {"duplicate": 3, "stored": 1}
     assert import_._report(path, journal, list_files(path, None)) is False
     assert capsys.readouterr().err == (
         "rows.jsonl: 2 memories exist already with other labels (title, tags, metadata or times), and the labels in "
