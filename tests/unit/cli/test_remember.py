@@ -40,8 +40,13 @@ def test_arguments_that_are_not_utf_8_are_refused(command: str, arguments: list[
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-32"])
 def test_standard_input_is_read_in_each_unicode_encoding(use_server: UseServer, encoding: str) -> None:
     sent: list[dict[str, Any]] = []
-    use_server(lambda tool, arguments: sent.append(arguments))
-    invoke(f"remember - {URL}", answer="Grüße aus Wien\r\n".encode(encoding))
+
+    def call(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        sent.append(arguments)
+        return {"status": "stored", "memory_id": "9"}
+
+    use_server(call)
+    assert invoke(f"remember - {URL}", answer="Grüße aus Wien\r\n".encode(encoding)).exit_code == 0
     assert sent[0]["content"] == "Grüße aus Wien"
 
 
