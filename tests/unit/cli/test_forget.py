@@ -41,7 +41,9 @@ class FakeSystem:
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("stop", [None, KeyboardInterrupt()])
-def test_the_next_command_has_this_target(use_system: UseSystem, target: str, stop: BaseException | None) -> None:
+def test_the_next_command_names_the_target_of_this_command(
+    use_system: UseSystem, target: str, stop: BaseException | None
+) -> None:
     use_system(FakeSystem(stop).run)
     (command,) = re.findall("`mnemosyne (.*)`", invoke(f"forget {target} --id {ID} --yes").output)
     assert command.startswith("forget " if stop else "receipt ")
@@ -81,14 +83,18 @@ def test_without_stored_memories_the_question_is_about_messages_that_were_sent_b
 
 
 @pytest.mark.parametrize("name", ["missing/receipt.json", "."])
-def test_a_receipt_that_cannot_be_written_is_refused_first(use_system: UseSystem, tmp_path: Path, name: str) -> None:
+def test_a_receipt_that_cannot_be_written_is_refused_before_anything_is_deleted(
+    use_system: UseSystem, tmp_path: Path, name: str
+) -> None:
     system = FakeSystem()
     use_system(system.run)
     refusal(f"forget --data-dir x --id {ID} --yes --receipt {tmp_path / name}")
     assert system.operations == []
 
 
-def test_the_id_is_printed_even_without_a_receipt(use_system: UseSystem, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_id_of_a_forgetting_is_printed_even_if_its_receipt_cannot_be_written(
+    use_system: UseSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
     use_system(FakeSystem().run)
     monkeypatch.setattr(forget, "fetch_receipt", lambda *_: {})
     result = invoke(f"forget --data-dir x --id {ID} --yes --receipt /dev/full")

@@ -1,4 +1,4 @@
-"""What the commands print that list something."""
+"""The output of commands that list something."""
 
 from collections.abc import Iterator
 

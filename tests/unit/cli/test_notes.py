@@ -547,7 +547,7 @@ def test_a_note_whose_name_has_an_invisible_character_is_read_and_has_its_own_ke
         ("caf\udce8.md", "caf\\udce8.md"),
     ],
 )
-def test_the_key_of_a_path_is_the_path_with_bytes_that_are_not_utf_8_as_escapes(path: str, key: str) -> None:
+def test_the_key_of_a_path_has_escapes_for_bytes_that_are_not_utf_8(path: str, key: str) -> None:
     assert key_of_path(path) == key
 
 

@@ -156,7 +156,9 @@ def test_without_an_option_the_settings_name_the_target(
 
 
 @each_command
-def test_a_misspelt_setting_is_named_without_an_option(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_misspelt_setting_is_named_unless_an_option_names_the_target(
+    command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     names = ("MNEMOSYNE_DATABSE_URL", "MNEMOSYNE_TOPICS", "MNEMOSYNE_TOKEN", "MNEMOSYNE_LOG_LEVEL")
     _set(monkeypatch, dict.fromkeys(names, "x"))
     note = "Note: unknown settings in the environment: MNEMOSYNE_DATABSE_URL, MNEMOSYNE_TOPICS. Correct or remove them."

@@ -128,7 +128,9 @@ def test_a_target_that_cannot_exist_is_one_line_and_no_traceback(run: Run, argum
     assert error.startswith("mnemosyne: ") and problem in error
 
 
-def test_a_deleted_working_directory_is_one_line(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_about_a_deleted_working_directory_is_one_line(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (gone := tmp_path / "gone").mkdir()
     monkeypatch.chdir(gone)
     gone.rmdir()
