@@ -54,7 +54,11 @@ _waiting = partial(_attempted, fault=Unavailable("the service is away"))
 _hindered = partial(_attempted, fault=ItemUnavailable("the model fails (Request id: 17)"))
 
 
-@pytest.mark.parametrize("prepare", [_without_a_row, _waiting, _hindered, _failed, _dead_lettered])
+@pytest.mark.parametrize(
+    "prepare",
+    [_without_a_row, _waiting, _hindered, _failed, _dead_lettered],
+    ids=["without a row", "waiting", "hindered", "failed", "dead-lettered"],
+)
 def test_a_message_that_the_dead_letter_function_cannot_store_is_kept_with_the_latest_cause(
     services: FakeServices, prepare: Any
 ) -> None:
