@@ -44,6 +44,9 @@ def test_tags_are_split_on_commas(content: str, tags: tuple[str, ...]) -> None:
 
 def test_tags_of_the_request_come_first_and_tags_that_differ_only_in_case_are_merged() -> None:
     assert unite_tags(["Ada", "x"], ["ada", "drink"]) == ("Ada", "x", "drink")
+
+
+def test_a_memory_has_at_most_fifty_tags() -> None:
     assert len(unite_tags([f"t{n}" for n in range(50)], ["one more"])) == 50
 
 

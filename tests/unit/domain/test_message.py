@@ -543,7 +543,14 @@ def test_a_request_repeated_in_a_message_is_read_once(
 ) -> None:
     message = _read({"schema_version": version, "memories": [first, {**first, "request_id": str(new_id())}, second]})
     assert len(message.request_ids) == len(set(message.request_ids)) == 2
-    assert version != 1 or f"has the request_id {_ID} of another memory" in message.dead_letter_reason
+
+
+@pytest.mark.parametrize(("first", "second"), list(permutations(SAME_ID, 2)))
+def test_another_record_under_an_id_of_the_same_message_is_a_dead_letter(
+    first: dict[str, Any], second: dict[str, Any]
+) -> None:
+    message = _read({"memories": [first, second]})
+    assert f"has the request_id {_ID} of another memory" in message.dead_letter_reason
 
 
 @pytest.mark.parametrize("first", SAME_ID)
