@@ -10,7 +10,7 @@ import pytest
 from mnemosyne.domain.chunking import ChunkLimit
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import IngestRequest, Reading
-from mnemosyne.domain.message import decode, encode
+from mnemosyne.domain.message import IngestMessage, decode, encode
 from mnemosyne.domain.outcome import Outcome
 from mnemosyne.domain.provenance import Publisher
 from mnemosyne.domain.pubsub_message import Published
@@ -93,12 +93,16 @@ class FakeQueue:
         self.away = False
 
     @property
+    def decoded(self) -> list[IngestMessage]:
+        """Return the messages as `ingest` reads them."""
+        return [
+            decode(Published(message_id="", data=data, attributes=attributes)) for data, attributes in self.messages
+        ]
+
+    @property
     def published(self) -> list[tuple[str, tuple[IngestRequest, ...]]]:
         """Return the namespace and requests of each message."""
-        read = (
-            decode(Published(message_id="", data=data, attributes=attributes)) for data, attributes in self.messages
-        )
-        return [(message.namespace, message.requests) for message in read]
+        return [(message.namespace, message.requests) for message in self.decoded]
 
     def publish(self, namespace: str, readings: Sequence[Reading], publisher: Publisher | None = None) -> None:
         span = current_trace()

@@ -19,7 +19,7 @@ from mnemosyne.cli.tool_client import ToolClient
 from mnemosyne.domain.memory import ExternalId, IngestState
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.memory_input import Defaults
-from mnemosyne.domain.message import IngestMessage, decode
+from mnemosyne.domain.message import decode
 from mnemosyne.domain.principal import LOCAL
 from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.errors import Unavailable
@@ -42,15 +42,8 @@ class LocalMcp(McpDestination):
         self.memories = services.memories_of(LOCAL.namespace)
 
     def pause(self) -> None:
-        for message in self.messages():
+        for message in self.services.queue.decoded:
             ingest.store(message, memories=self.memories, embedder=self.services.embedder)
-
-    def messages(self) -> list[IngestMessage]:
-        """Return the messages in the queue."""
-        return [
-            decode(Published(message_id="", data=data, attributes=attributes))
-            for data, attributes in self.services.queue.messages
-        ]
 
 
 @pytest.fixture
@@ -146,7 +139,7 @@ def test_records_with_many_values_are_sent_in_several_calls(over_mcp: LocalMcp) 
     ]
     records = _records(over_mcp, [*rows, {"content": ""}], source)
     over_mcp.send(records, source)
-    assert len(over_mcp.messages()) > 1
+    assert len(over_mcp.services.queue.messages) > 1
     over_mcp.pause()
     outcomes = over_mcp.outcomes([record.reading.request_id for record in records])
     assert [status.state for status in outcomes.values()].count(IngestState.STORED) == len(rows)
@@ -165,7 +158,8 @@ def test_a_deletion_without_a_time_has_that_of_its_own_file(over_mcp: LocalMcp, 
     importer.run(formats.read(file.parent), Source.at(file.parent), over_mcp, journal, lambda count: None)
     assert journal.totals().states == {"deleted": 1}
     journal.finish()
-    ((request,),) = (message.deletions for message in over_mcp.messages())
+    (message,) = over_mcp.services.queue.decoded
+    (request,) = message.deletions
     assert request.timestamp == written
 
 
@@ -195,7 +189,8 @@ def test_a_record_with_an_invalid_source_or_key_fails_once_and_is_reported_under
     importer.run(items, Source("rows"), over_mcp, journal, lambda count: None)
     assert journal.totals().states == {"stored": 1, "failed": 1}
     journal.finish()
-    ((failed,),) = (message.rejected for message in over_mcp.messages())
+    (message,) = over_mcp.services.queue.decoded
+    (failed,) = message.rejected
     assert failed.external_id == ExternalId(source, key)
 
 
