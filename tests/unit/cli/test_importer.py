@@ -229,19 +229,24 @@ def test_the_same_version_of_a_record_twice_in_a_file_is_stored_once_and_a_dupli
 
 
 @pytest.mark.parametrize(
-    ("content", "key", "error"),
-    [("one", "a", ""), ("corrected", "a", TAKEN), ("one", "b", TAKEN), (" ", "a", EMPTY)],
+    ("content", "key", "state", "errors"),
+    [
+        ("one", "a", "duplicate", []),
+        ("corrected", "a", "failed", [TAKEN]),
+        ("one", "b", "failed", [TAKEN]),
+        (" ", "a", "failed", [EMPTY]),
+    ],
     ids=["same record", "other content", "other key", "invalid record"],
 )
 def test_a_request_id_of_an_earlier_import_is_a_duplicate_or_a_failure(
-    tmp_path: Path, content: str, key: str, error: str
+    tmp_path: Path, content: str, key: str, state: str, errors: list[str]
 ) -> None:
     destination = FakeDestination()
     run([_named("f:1", "one", request_id=ID, source="crm", key="a")], destination, tmp_path)
     destination.questions = 1  # the next answer has the outcomes
     summary = run([_named("f:1", content, request_id=ID, source="crm", key=key)], destination, tmp_path)
-    assert summary.states == ({"failed": 1} if error else {"duplicate": 1})
-    assert summary.failures == ([("f:1", error)] if error else [])
+    assert summary.states == {state: 1}
+    assert summary.failures == [("f:1", error) for error in errors]
 
 
 @pytest.mark.parametrize("content", ["a lone \udcff surrogate", "a NUL \x00", "x" * 100_001])
