@@ -95,7 +95,7 @@ WORDS = st.sampled_from(sorted({word for expression in EXPRESSIONS for word in e
 PHRASES = st.lists(WORDS, min_size=1, max_size=6).map(" ".join)
 
 
-@settings(max_examples=2 * settings().max_examples)
+@settings(max_examples=2 * settings().max_examples)  # the texts are of three kinds
 @given(st.text(max_size=60) | PHRASES | st.sampled_from(EXPRESSIONS), NOWS, ZONES)
 def test_any_text_gives_a_non_empty_window_or_invalid_request(expression: str, now: datetime, timezone: str) -> None:
     try:
