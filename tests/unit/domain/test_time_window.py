@@ -89,7 +89,8 @@ def test_an_unknown_time_zone_is_refused(name: str) -> None:
 
 
 ZONES = st.sampled_from(["UTC", "America/New_York", "Europe/Berlin", "Asia/Kathmandu", "Pacific/Apia", "Etc/GMT+12"])
-NOWS = st.datetimes(timezones=st.just(UTC))
+# A day from the ends of the calendar, so that the local time of each zone exists.
+NOWS = st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30), timezones=st.just(UTC))  # noqa: DTZ001
 EXPRESSIONS = sorted({case.expression for case in UNDERSTOOD})
 WORDS = st.sampled_from(sorted({word for expression in EXPRESSIONS for word in expression.split()}))
 PHRASES = st.lists(WORDS, min_size=1, max_size=6).map(" ".join)
