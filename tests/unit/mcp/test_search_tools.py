@@ -269,21 +269,18 @@ def test_a_text_names_the_superseded_memories(memories: MemoryStore, name: str, 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "text"),
+    ("filters", "text"),
     [
-        ({"query": "Ada", "after": "2090-01-01"}, "No memories found."),
-        ({"query": "Ada", "session": "null"}, 'No memories found for the query with session "null".'),
-        (
-            {"query": "Ada", "tags": "null", "session": "None"},
-            'No memories found for the query with tags ["null"] and session "None".',
-        ),
-        (
-            {"query": "Ada", "metadata": [{"path": "a", "values": ["x"]}]},
-            'No memories found for the query with metadata ["a = x"].',
-        ),
-        ({"tags": "x"}, 'No memories found with tags ["x"].'),
+        ({"after": "2090-01-01"}, "No memories found."),
+        ({"session": "null"}, 'No memories found for the query with session "null".'),
+        ({"tags": "null", "session": "None"}, 'No memories found for the query with tags ["null"] and session "None".'),
+        ({"metadata": [{"path": "a", "values": ["x"]}]}, 'No memories found for the query with metadata ["a = x"].'),
     ],
 )
-def test_an_empty_answer_names_the_filters(services: FakeServices, arguments: dict[str, Any], text: str) -> None:
-    for name in ("memory_search", "retrieve_memories") if "query" in arguments else ("memory_search",):
-        assert _texts(services, name, **arguments).splitlines()[0] == text
+def test_an_empty_answer_names_the_filters(services: FakeServices, filters: dict[str, Any], text: str) -> None:
+    for name in ("memory_search", "retrieve_memories"):
+        assert _texts(services, name, query="Ada", **filters).splitlines()[0] == text
+
+
+def test_an_empty_answer_to_a_search_without_a_query_names_only_the_filters(services: FakeServices) -> None:
+    assert _texts(services, "memory_search", tags="x").splitlines()[0] == 'No memories found with tags ["x"].'

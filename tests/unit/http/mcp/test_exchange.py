@@ -108,7 +108,8 @@ def test_a_request_in_another_revision_than_its_header_is_rejected(
     error = response.json()["error"]
     assert (response.status_code, error["code"], response.json()["id"]) == (400, -32020, None if batch else 7)
     assert json.dumps(version) in error["message"]
-    assert (header or "no header" if isinstance(version, str) else PROTOCOL_VERSION_META_KEY) in error["message"]
+    named = header or "no header" if isinstance(version, str) else PROTOCOL_VERSION_META_KEY
+    assert named in error["message"]
 
 
 def test_an_argument_without_its_header_is_rejected() -> None:

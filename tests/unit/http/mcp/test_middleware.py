@@ -90,12 +90,17 @@ def test_json_that_is_not_a_request_gets_400_invalid_request(client: TestClient,
     assert response.json()["error"]["code"] == -32600
 
 
-@pytest.mark.parametrize(("id_", "answered"), [("7", 7), ('"\\ud800"', None)])
-def test_a_lone_surrogate_is_named_and_as_an_id_null(client: TestClient, id_: str, answered: int | None) -> None:
+@pytest.mark.parametrize(
+    ("id_", "answered", "message"),
+    [("7", 7, "found the lone surrogate U+D800"), ('"\\ud800"', None, "id must be a string or an integer")],
+)
+def test_a_request_with_a_lone_surrogate_is_refused(
+    client: TestClient, id_: str, answered: int | None, message: str
+) -> None:
     body = f'{{"jsonrpc": "2.0", "id": {id_}, "method": "tools/call", "params": {{"name": "x\\ud800"}}}}'
     response = post(client, body.encode())
     assert (response.status_code, response.json()["id"]) == (400, answered)
-    assert answered is None or "lone surrogate U+D800" in response.json()["error"]["message"]
+    assert message in response.json()["error"]["message"]
 
 
 def test_an_unknown_tool_is_a_protocol_error_that_names_the_tools(client: TestClient) -> None:
