@@ -1,4 +1,7 @@
-"""Packages import each other only in the allowed directions, and only the settings read the environment."""
+"""Packages import each other only in the allowed directions, and only the settings read the environment.
+
+The import of main does not turn off the collection of garbage.
+"""
 
 import ast
 import gc
@@ -185,8 +188,11 @@ def test_only_settings_reads_the_environment(sources: dict[str, Source]) -> None
     assert {module for module in reading if not _is_in(module, "cli")} == {"settings"}
 
 
-def test_main_py_imports_only_the_entry_points_and_development_tools_neither_http_nor_mcp() -> None:
+def test_main_py_imports_only_the_entry_points() -> None:
     assert _imports(_parse(SOURCES / "main.py").nodes) == {"app.functions"}
+
+
+def test_the_development_tools_do_not_import_http_or_mcp() -> None:
     for path in (ROOT / "infra").rglob("*.py"):
         if "benchmarks" not in path.parts:
             imported = _imports(ast.walk(ast.parse(path.read_text())))

@@ -88,14 +88,17 @@ def test_a_nightly_run_and_the_run_of_a_push_do_not_cancel_each_other() -> None:
     assert not concurrency["cancel-in-progress"] or "${{ github.event_name }}" in concurrency["group"]
 
 
-def test_each_job_of_a_release_has_only_the_rights_that_it_uses_and_a_person_approves_the_publication() -> None:
-    jobs = RELEASE["jobs"]
-    assert {name: job["permissions"] for name, job in jobs.items()} | {"": RELEASE["permissions"]} == {
-        "": {"contents": "read"},
+def test_each_job_of_a_release_has_only_the_rights_that_it_uses() -> None:
+    assert RELEASE["permissions"] == {"contents": "read"}
+    assert {name: job["permissions"] for name, job in RELEASE["jobs"].items()} == {
         "build": {"contents": "read", "actions": "read"},
         "pypi": {"id-token": "write"},
         "github": {"contents": "write"},
     }
+
+
+def test_a_release_is_approved_before_it_is_published() -> None:
+    jobs = RELEASE["jobs"]
     assert (jobs["pypi"]["environment"], jobs["pypi"]["needs"], jobs["github"]["needs"]) == ("pypi", "build", "pypi")
 
 

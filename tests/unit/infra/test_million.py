@@ -33,6 +33,9 @@ def test_the_batches_have_each_memory_of_each_namespace_once() -> None:
     )
     assert counts == Counter((name, n) for name, memories in namespaces(2_000).items() for n in range(memories))
     assert [batch.number for batch in batches] == list(range(len(batches)))
+
+
+def test_a_million_memories_have_namespaces_of_ten_thousand_and_of_one_thousand() -> None:
     parts = namespaces(1_000_000)
     assert (parts["ten thousand"], parts["thousand"], sum(parts.values())) == (10_000, 1_000, 1_000_000)
 
@@ -50,7 +53,9 @@ def test_long_memories_have_chunks_and_only_one_namespace_has_sessions() -> None
     assert (long.session, session.session, large.session) == (None, "session 0", None)
 
 
-def test_a_continued_run_repeats_only_the_phase_that_was_interrupted(tmp_path: Path) -> None:
+def test_a_continued_run_needs_the_same_number_of_memories_and_repeats_only_the_interrupted_phase(
+    tmp_path: Path,
+) -> None:
     directory, begun = DataDir.at(str(tmp_path)), list[str]()
 
     def phase(name: str) -> dict[str, Any]:
@@ -79,6 +84,9 @@ def test_the_price_of_a_machine_is_that_of_the_documents() -> None:
 def test_the_estimated_memory_holds_what_searches_read_and_the_disk_is_1_5_times_the_data() -> None:
     assert machine(1_000_000, FIGURES) == Machine(2, 8, 9 + 1)  # at least 8 GB of memory and 10 GB of disk
     assert machine(100_000_000, FIGURES) == Machine(38, 242, 900)  # 2 kB of each memory are read at random
+
+
+def test_the_processors_of_a_machine_suffice_for_the_busiest_second() -> None:
     slow = FIGURES | {"searches": {"hybrid": {"database_cpu_ms": 600}}}
     assert machine(1_000_000, slow).processors == 12  # 11.6 searches a second of 0.6 s each, at 60 % of the processors
 
