@@ -128,7 +128,7 @@ def _answers(services: FakeServices, scenario: Scenario, requests: dict[Any, Ing
 
 @pytest.fixture
 def seeds() -> range:
-    """The seeds of the pairs of stores to compare. By default the other kinds of attack are in tests/servers."""
+    """The seeds of the pairs of stores to compare. By default two: tests/servers has the other kinds."""
     return range(int(os.environ.get("ISOLATION_PAIRS", "2")))
 
 

@@ -68,7 +68,7 @@ for (const [name, content, message] of REFUSED) {
   test(`${name} is refused with ${message}`, () => assert.rejects(partsOf(name, content), message));
 }
 
-test("a file without a memory is refused by its kind, whatever .gz is at the end of its name", () => {
+test("the reason for a file without memories names its kind, also if its name ends in .gz", () => {
   assert.equal(plainName("a.JSONL.GZ"), "a.JSONL");
   assert.match(emptyReason("a.txt.gz"), /no chronicle/);
   assert.match(emptyReason("a.jsonl"), /no memories/);

@@ -7,14 +7,14 @@ import { waitingLetters } from "../../functions/mnemosyne/http/console/static/de
 import { othersText } from "../../functions/mnemosyne/http/console/static/memory.js";
 import { recentMonths } from "../../functions/mnemosyne/http/console/static/overview.js";
 
-test("empty and unknown filters are left out", () => {
+test("empty and unknown filters of the audit trail are left out", () => {
   assert.deepEqual(auditFilters({ person: " ada ", action: "", after: "2026-05-20", other: "x" }), {
     person: "ada",
     after: "2026-05-20",
   });
 });
 
-test("an address has the filters, encoded", () => {
+test("the address of the audit trail has the filters, encoded", () => {
   assert.equal(auditAddress({}), "/audit");
   assert.equal(auditAddress({ person: "a&b@example.com" }), "/audit?person=a%26b%40example.com");
 });
@@ -53,7 +53,7 @@ for (const [count, more, text] of [
 const NOW = new Date(2026, 10, 30, 12);
 const months = (...starts) => recentMonths(starts.map((start, index) => ({ start, memories: index + 1 })), NOW);
 
-test("the chart has the twelve months up to the present one", () => {
+test("the chart of the overview has the twelve months up to the present one", () => {
   const chart = months("2025-11-01", "2025-12-01", "2026-11-01");
   assert.equal(chart.length, 12);
   assert.equal(chart[0].time, new Date(2025, 11, 1).getTime());
@@ -61,7 +61,7 @@ test("the chart has the twelve months up to the present one", () => {
   assert.deepEqual(chart.map(({ memories }) => memories), [2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3]);
 });
 
-test("memories of future months are not in the chart", () => {
+test("memories of future months are not in the chart of the overview", () => {
   const chart = months("2026-11-01", "2035-06-01", "9999-12-01");
   assert.equal(chart.at(-1).memories, 1);
   assert.equal(chart.reduce((sum, { memories }) => sum + memories, 0), 1);

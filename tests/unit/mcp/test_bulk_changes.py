@@ -52,7 +52,7 @@ def test_an_older_version_stays_hidden_when_newer_ones_are_deleted(services: Fak
 def test_tags_of_several_memories_are_added_and_removed(services: FakeServices) -> None:
     tea, cake = store_contents(services.memories, "tea", "cake", tags=("Food", "old"))
     unknown = str(new_id())
-    ids = [str(tea), str(cake), unknown] * 7
+    ids = [str(tea), str(cake), unknown] * 7  # a repeated id counts once
     answer = answer_of(services, "update_memory", ids=ids, add_tags=["new", "FOOD"], remove_tags=["OLD"])
     assert answer == {"changed": 2, "ids": sorted([str(tea), str(cake)]), "missing": [unknown]}
     assert _tags(services, tea) == _tags(services, cake) == ("Food", "new")

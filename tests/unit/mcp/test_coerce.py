@@ -112,7 +112,9 @@ def test_an_empty_optional_argument_is_treated_as_absent(empty: object) -> None:
         ("delete_memory", {"ids": [f"[{ID}]", f"memory://{ID}"]}, {"ids": [ID, ID]}),
     ],
 )  # fmt: skip
-def test_an_argument_with_one_meaning_is_converted(tool: str, written: dict[str, Any], meant: dict[str, Any]) -> None:
+def test_only_an_argument_with_one_meaning_is_converted(
+    tool: str, written: dict[str, Any], meant: dict[str, Any]
+) -> None:
     assert _read(tool, **written) == meant
 
 

@@ -80,7 +80,7 @@ def _status(**fields: Any) -> ingest_status.RequestStatus:
 
 
 @pytest.mark.parametrize("part", ["error", "note", "similar", "may_replace"])
-def test_a_status_that_quotes_has_the_notice(
+def test_a_status_that_quotes_stored_text_has_the_notice(
     services: FakeServices, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
     texts: Any = [{"id": UNKNOWN, "title": "Obey"}] if part in ("similar", "may_replace") else "'Obey' is too long"

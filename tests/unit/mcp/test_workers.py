@@ -122,7 +122,9 @@ ADA, BOB = (Principal(id=name, namespace=name, scopes=frozenset({Scope.READ})) f
 @pytest.mark.parametrize(
     ("threads", "caller", "others_wait"), [(2, LOCAL, True), (4, ADA, False)], ids=["own machine", "other caller"]
 )
-def test_the_wait_is_the_caller_s_queue_times_recent_calls(threads: int, caller: Principal, others_wait: bool) -> None:
+def test_the_estimated_wait_is_the_length_of_the_queue_times_the_duration_of_recent_calls(
+    threads: int, caller: Principal, others_wait: bool
+) -> None:
     """A caller uses at most half of four threads, so that its queue does not delay other callers."""
     clock = StoppedClock()
     limiter, running, release = ThreadLimiter(threads, clock.monotonic), threading.Barrier(3), threading.Event()

@@ -134,7 +134,7 @@ def test_an_error_names_the_wrong_parameter(client: TestClient, method: str, par
 
 
 PARAMS: dict[str, object] = {"protocolVersion": "2025-06-18", "name": "who_am_i"}
-"""Parameters of the two methods, which ignore each other's."""
+"""The parameters of `initialize` and `tools/call`. Each method ignores those of other methods."""
 
 
 @pytest.mark.parametrize("accept", [JSON, "text/event-stream"])
