@@ -225,7 +225,7 @@ def test_a_documented_operator_command_exists_and_names_project_and_namespace() 
             found_command = group.get_command(click.Context(group), words.pop(0))
             assert found_command, command
             group = found_command
-        typed = re.sub(r"\bDIMENSION|NUMBER\b", "768", command)
+        typed = re.sub(r"\b(DIMENSION|NUMBER)\b", "768", command)
         # The command fails with the code 1, because there is no gcloud, and not with the code 2 of wrong options.
         assert CliRunner(env={"PATH": ""}).invoke(cli, shlex.split(typed)[1:]).exit_code == 1, command
         context = group.make_context("mnemosyne", words, resilient_parsing=True)
