@@ -141,7 +141,7 @@ def test_the_documented_required_settings_are_the_ones_that_the_error_about_miss
 
 
 def test_the_reference_lists_each_code_of_tool_errors() -> None:
-    refusals = [*(refusal("no") for refusal in (InvalidRequest, NotFound, OverQuota, Conflict, Unauthorized))]
+    refusals = [refusal("no") for refusal in (InvalidRequest, NotFound, OverQuota, Conflict, Unauthorized)]
     codes = {error_code(refusal).code for refusal in (*refusals, OverBudget("no", 1))}
     codes |= {value.code for value in vars(tool_errors).values() if isinstance(value, tool_errors.ErrorCode)}
     assert _rows(_text("reference/errors.md").partition("## Protocol")[0]).keys() - {"code"} == codes

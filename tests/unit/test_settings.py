@@ -10,8 +10,6 @@ from mnemosyne.errors import Misconfigured
 from mnemosyne.settings import Settings, unknown_variables
 
 GOOD = {"MNEMOSYNE_DATABASE_URL": "postgresql://u@/d?host=/s", "MNEMOSYNE_TOPIC": "projects/p/topics/t"}
-
-
 OAUTH = {"MNEMOSYNE_AUTH_MODE": "oauth", "MNEMOSYNE_OAUTH_RESOURCES": "https://memory.example/mcp"}
 INSTANCE = {
     "MNEMOSYNE_INSTANCE_CONNECTION_NAME": "p:europe-west1:m",
@@ -19,8 +17,6 @@ INSTANCE = {
     "MNEMOSYNE_DB_USER": "ingest@p.iam.gserviceaccount.com",
     "MNEMOSYNE_TOPIC": "projects/p/topics/t",
 }
-
-
 LOOPBACK = ("localhost:*", "127.0.0.1:*", "[::1]:*", "localhost", "127.0.0.1", "[::1]")
 
 

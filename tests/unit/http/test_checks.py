@@ -12,8 +12,6 @@ from mnemosyne.http.push import build_app
 from tests.fakes import FakeServices
 
 TOKEN = {"Authorization": "Bearer the-check"}
-
-
 FAILED = Check("canary", "store: the database is down", "start it")
 
 

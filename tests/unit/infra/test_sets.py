@@ -17,7 +17,11 @@ from infra.benchmarks.sets.short_facts import short_facts
 pytestmark = pytest.mark.nightly  # generating the sets takes half a minute of CPU time
 
 _WORD = re.compile(r"[a-z]{4,}")
-_collection = functools.cache(lambda make: make())
+
+
+@functools.cache
+def _collection(make: Callable[[], Collection]) -> Collection:
+    return make()
 
 
 @pytest.mark.parametrize(
