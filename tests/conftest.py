@@ -114,18 +114,19 @@ def _names() -> Iterator[int]:
 def new_database(cluster: "EmbeddedPostgres", _names: Iterator[int]) -> Iterator[Callable[..., str]]:
     """Return a function that creates a database for one test and returns its name. The database is dropped afterwards.
 
-    The database has the current schema, or no tables if the function is called with `empty=True`.
+    The database has the current schema, or no tables if the function is called with `empty=True`, or is a copy of the
+    database `template`.
     """
     from mnemosyne.cli.local import postgres
 
     made: list[str] = []
 
-    def make(*, empty: bool = False) -> str:
+    def make(*, empty: bool = False, template: str = postgres.DATABASE) -> str:
         name = f"test_{os.getpid()}_{next(_names)}"
         # `file_copy` copies the template's files. This takes half as much CPU time as the default strategy, which
         # writes each page to the write-ahead log.
-        template = "template0" if empty else postgres.DATABASE
-        _as_owner(cluster, f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
+        copied = "template0" if empty else template
+        _as_owner(cluster, f"CREATE DATABASE {name} TEMPLATE {copied} STRATEGY file_copy")
         made.append(name)
         return name
 

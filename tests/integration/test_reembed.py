@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memory_database import read_embedding_space
 from mnemosyne.adapters.database.reembedding import Reembedding
 from mnemosyne.app.container import ConfiguredServices
@@ -23,7 +23,6 @@ from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import SearchMode, SearchQuery
 from mnemosyne.errors import Conflict, EmbeddingModelChanged, Misconfigured, Unavailable
-from mnemosyne.ids import new_id
 from mnemosyne.service import ingest, search
 from mnemosyne.settings import Settings
 from tests.fakes import FakeEmbedder, request
@@ -120,13 +119,6 @@ def word(n: int) -> str:
 
 
 @pytest.fixture(scope="module")
-def server(cluster: postgres.EmbeddedPostgres) -> Iterator[Connection]:
-    """A connection that can create databases."""
-    with closing(connection_factory(cluster.url(postgres.OWNER, postgres.OWNER))()) as connection:
-        yield connection
-
-
-@pytest.fixture(scope="module")
 def filled() -> set[str]:
     """The names of the databases that have memories."""
     return set()
@@ -136,8 +128,8 @@ def filled() -> set[str]:
 def moving(
     request: pytest.FixtureRequest,
     cluster: postgres.EmbeddedPostgres,
-    server: Connection,
     migrated: Callable[[EmbeddingSpace], str],
+    new_database: Callable[..., str],
     filled: set[str],
     gemini: GeminiServer,
 ) -> Iterator[MoveStep]:
@@ -153,12 +145,9 @@ def moving(
         step.store(*(f"memory {word(n)} of many {word(n)}" for n in range(COUNT)), LONG)
         step.close()
         filled.add(template)
-    name = f"moving_{new_id().hex}"
-    server.run_file(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
-    made = MoveStep(gemini, space, _urls(cluster, name), **service)
+    made = MoveStep(gemini, space, _urls(cluster, new_database(template=template)), **service)
     yield made
     made.close()
-    server.run_file(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def _urls(cluster: postgres.EmbeddedPostgres, name: str) -> tuple[str, str]:

@@ -7,11 +7,11 @@ import pytest
 from mnemosyne.adapters.database.memory_database import read_embedding_space
 from mnemosyne.adapters.database.reembedding import Reembedding
 from tests.fakes_wire.gemini import GeminiServer, error
-from tests.integration.test_reembed import NEW, OLD, MoveStep, filled, moving, server
+from tests.integration.test_reembed import NEW, OLD, MoveStep, filled, moving
 
 pytestmark = pytest.mark.slow
 
-__all__ = ["filled", "moving", "server"]
+__all__ = ["filled", "moving"]
 
 _EXCLUSIVE_LOCKS = """
 SELECT count(*) AS count FROM pg_locks
