@@ -1,20 +1,18 @@
 """A command with an unknown id fails, and its error names the command that lists the ids."""
 
+from collections.abc import Callable
 from uuid import UUID
 
 import pytest
-from click.testing import CliRunner
+from click.testing import Result
 
-from mnemosyne.cli.local import postgres
-from mnemosyne.cli.main import cli
 from mnemosyne.errors import NotFound
-from tests.shared_database import SharedDatabase
 
 UNKNOWN = str(UUID(int=1))
 
 
 @pytest.mark.parametrize(
-    ("command", "listing"),
+    ("arguments", "listing"),
     [
         (["keys", "revoke", "abc"], "mnemosyne keys list"),
         (["lockouts", "add", "key", "abc"], "mnemosyne keys list"),
@@ -32,9 +30,8 @@ UNKNOWN = str(UUID(int=1))
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_an_error_about_an_unknown_id_names_the_command_that_lists_the_ids(
-    command: list[str], listing: str, cluster: postgres.EmbeddedPostgres, shared_database: SharedDatabase
+    command: Callable[..., Result], arguments: list[str], listing: str
 ) -> None:
-    url = cluster.url(postgres.OWNER, shared_database.name)
-    result = CliRunner().invoke(cli, command, env={"MNEMOSYNE_DATABASE_URL": url, "MNEMOSYNE_TOPIC": "file:///nowhere"})
+    result = command(*arguments)
     assert isinstance(result.exception, NotFound), result.output
     assert f"see `{listing}`" in str(result.exception)
