@@ -51,7 +51,6 @@ def test_an_empty_database_is_reported_with_the_command_to_migrate(
     assert all("mnemosyne migrate" in checks[name]["remedy"] for name in ("schema", "pgvector"))
 
 
-INVALID = {"MNEMOSYNE_TOPIC": "nowhere", "MNEMOSYNE_DB_POOL_SIZE": "0"}
 IDENTITY = {
     "MNEMOSYNE_AUTH_MODE": "oidc",
     "MNEMOSYNE_OIDC_ISSUER": "http://127.0.0.1:9/x",
@@ -59,40 +58,49 @@ IDENTITY = {
 }
 # Arguments of `examine`, the check that fails, and parts of its fields `seen` and `remedy`.
 FAULTS: Mapping[str, tuple[dict[str, Any], str, str, str]] = {
-    "a setting": (INVALID, "settings", "MNEMOSYNE_TOPIC", ""),
-    "another setting": (INVALID, "settings", "MNEMOSYNE_DB_POOL_SIZE", ""),
+    "invalid settings": (
+        {"MNEMOSYNE_TOPIC": "nowhere", "MNEMOSYNE_DB_POOL_SIZE": "0"},
+        "settings",
+        "MNEMOSYNE_DB_POOL_SIZE: Input should be greater than or equal to 1, got '0'; MNEMOSYNE_TOPIC must be ",
+        "docs/settings.md",
+    ),
     "an unreachable database": (
         {"MNEMOSYNE_DATABASE_URL": "postgresql://u@127.0.0.1:9/d"},
         "database",
         "the database cannot be reached (cannot connect to 127.0.0.1, port 9: ",
         "docs/runbook.md",
     ),
-    "a missing database user": ({"user": "nobody"}, "database", 'role "nobody" does not exist', ""),
+    "a missing database user": ({"user": "nobody"}, "database", 'role "nobody" does not exist', "MNEMOSYNE_DB_USER"),
     "another embedding space": (
         {"space": OTHER_SPACE, "MNEMOSYNE_EMBEDDER": "offline"},
         "embedding space",
         "embeddings of gemini-embedding-001 at dimension 768",
         "mnemosyne reembed",
     ),
-    "a queue that cannot be written": ({"MNEMOSYNE_TOPIC": "file:///nowhere/queue.db"}, "topic", "", ""),
+    "a queue that cannot be written": (
+        {"MNEMOSYNE_TOPIC": "file:///nowhere/queue.db"},
+        "topic",
+        "the queue file /nowhere/queue.db cannot be opened or written",
+        "the data directory is writable",
+    ),
     "an identity provider": (IDENTITY, "authentication", "does not respond", "MNEMOSYNE_OIDC_ISSUER"),
     "an embedder without a key": (
         {"space": OTHER_SPACE, "MNEMOSYNE_EMBEDDER": "gemini"},
         "embedder",
-        "",
+        "the Gemini client cannot be created",
         "set GEMINI_API_KEY",
     ),
     "a missing user of a function": (
         {"user": postgres.OWNER, "MNEMOSYNE_RUNTIME_USERS": "mcp=mcp,ingest=nobody"},
         "role",
         "nobody does not exist",
-        "",
+        "run `make deploy`, which creates the user",
     ),
     "the owner as a function's user": (
         {"user": postgres.OWNER, "MNEMOSYNE_RUNTIME_USERS": f"mcp=mcp,ingest={postgres.OWNER}"},
         "role",
         f"{postgres.OWNER} is not bound",
-        "",
+        "a role that does not own the schema",
     ),
 }
 
@@ -128,7 +136,7 @@ NO_FAULTS: Mapping[str, tuple[dict[str, Any], str, str, bool]] = {
 
 
 @pytest.mark.parametrize("system", NO_FAULTS)
-def test_a_system_without_a_fault_passes_or_gets_a_warning(examine: Any, system: str) -> None:
+def test_a_check_without_a_fault_is_ok_and_may_be_a_warning(examine: Any, system: str) -> None:
     arguments, name, seen, is_warning = NO_FAULTS[system]
     check = examine(**arguments)[name]
     assert (check["ok"], check["warning"]) == (True, is_warning)
