@@ -106,16 +106,16 @@ def test_a_function_gets_503_until_the_schema_is_complete(deployed: Callable[...
     assert deployment.health()[0] == 200
 
 
-@pytest.mark.parametrize("dimension", [768, 1536])
+@pytest.mark.parametrize(("dimension", "failing"), [("768", {"embedder"}), ("1536", {"embedder", "embedding space"})])
 def test_a_dimension_that_the_memories_or_the_model_do_not_have_gets_503(
-    deployed: Callable[..., Deployment], gemini: GeminiServer, dimension: int
+    deployed: Callable[..., Deployment], gemini: GeminiServer, dimension: str, failing: set[str]
 ) -> None:
     gemini.fault = lambda _: (200, {"embeddings": [{"values": [1.0] * 63}]})
-    settings = {"MNEMOSYNE_EMBEDDER": "gemini", "MNEMOSYNE_EMBEDDING_DIMENSION": str(dimension)}
+    settings = {"MNEMOSYNE_EMBEDDER": "gemini", "MNEMOSYNE_EMBEDDING_DIMENSION": dimension}
     status, checks = deployed(GEMINI).health(**settings)
-    failed = {name: check["remedy"] for name, check in checks.items() if not check["ok"]}
-    assert (status, {*failed}) == (503, {"embedder"} if dimension == 768 else {"embedder", "embedding space"})
-    assert all("mnemosyne reembed" in remedy for remedy in failed.values())
+    remedies = {name: check["remedy"] for name, check in checks.items() if not check["ok"]}
+    assert (status, {*remedies}) == (503, failing)
+    assert all("mnemosyne reembed" in remedy for remedy in remedies.values())
 
 
 # A statement about the database user, the check that fails, its field `seen`, and a part of its field `remedy`.
@@ -132,12 +132,6 @@ ROLES = {
         "bypassing is not bound by row-level security",
         "has no BYPASSRLS",
     ),
-    postgres.OWNER: (
-        "",
-        "role",
-        f"{postgres.OWNER} is not bound by row-level security",
-        "a role that does not own the schema",
-    ),
 }
 
 
@@ -148,15 +142,21 @@ def test_a_function_whose_database_user_has_other_rights_gets_503(
     statement, check, seen, remedy = ROLES[user]
     deployment = deployed()
     deployment.user = user
-    if statement:
-        deployment.as_owner(f"CREATE ROLE {user} LOGIN IN ROLE mnemosyne_runtime; {statement}")
+    deployment.as_owner(f"CREATE ROLE {user} LOGIN IN ROLE mnemosyne_runtime; {statement}")
     try:
         status, checks = deployment.health()
     finally:
-        if statement:
-            deployment.as_owner(f"DROP ROLE {user}")
+        deployment.as_owner(f"DROP ROLE {user}")
     assert (status, checks[check]["seen"]) == (503, seen)
     assert remedy in checks[check]["remedy"]
+
+
+def test_a_function_that_logs_in_as_the_owner_of_the_schema_gets_503(deployed: Callable[..., Deployment]) -> None:
+    deployment = deployed()
+    deployment.user = postgres.OWNER
+    status, checks = deployment.health()
+    assert (status, checks["role"]["seen"]) == (503, f"{postgres.OWNER} is not bound by row-level security")
+    assert "a role that does not own the schema" in checks["role"]["remedy"]
 
 
 @pytest.mark.parametrize("examine", [doctor.examine_dependencies, doctor.examine])
