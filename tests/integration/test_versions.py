@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.domain.memory import Deletion, IngestRequest
 from tests.fakes import NOW
-from tests.records import deletion, records_in, version
+from tests.records import Records, deletion, records_in, version
 
 pytestmark = pytest.mark.slow
 
+Messages = list[list[IngestRequest | Deletion]]
 SMALL = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
@@ -58,7 +59,7 @@ def _items(draw: st.DrawFn, *, shared: bool) -> IngestRequest | Deletion:
     return version(key, content, second, published=published, title=f"{content} at {second}")
 
 
-def _messages(*, shared: bool) -> st.SearchStrategy[list[list[IngestRequest | Deletion]]]:
+def _messages(*, shared: bool) -> st.SearchStrategy[Messages]:
     message = st.lists(_items(shared=shared), min_size=1, max_size=3, unique_by=_request_id)
     return st.lists(message, min_size=4, max_size=7).flatmap(
         lambda messages: st.permutations([*messages, *messages[:2]])  # Some are delivered twice.
@@ -83,17 +84,28 @@ def test_a_content_whose_latest_version_is_deleted_is_superseded_by_the_current_
     assert records.stored() == {"k a", "k b"}
 
 
-@SMALL
-@given(sent=st.booleans().flatmap(lambda shared: st.tuples(st.just(shared), _messages(shared=shared))))
-def test_in_any_order_of_arrival_the_latest_version_is_current_and_the_others_are_superseded_or_deleted(
-    pool: Pool, sent: tuple[bool, list[list[IngestRequest | Deletion]]]
-) -> None:
-    """A content that several records share is visible while it is the current version of one of them."""
-    is_shared, messages = sent
+def _deliver(pool: Pool, messages: Messages) -> tuple[Records, list[list[IngestRequest]]]:
+    """Deliver the messages, and return the records and each record's versions in the model, the earliest first."""
     records = records_in(pool)
     for message in messages:
         records.deliver(*message)
-    live = _live(item for message in messages for item in message)
-    assert records.visible() == {versions[-1].content for versions in live.values()}
-    if not is_shared:
-        assert records.stored() == {version.content for versions in live.values() for version in versions}
+    return records, list(_live(item for message in messages for item in message).values())
+
+
+@SMALL
+@given(messages=_messages(shared=False))
+def test_in_any_order_of_arrival_the_latest_version_is_current_and_the_others_are_superseded_or_deleted(
+    pool: Pool, messages: Messages
+) -> None:
+    records, live = _deliver(pool, messages)
+    assert records.visible() == {versions[-1].content for versions in live}
+    assert records.stored() == {version.content for versions in live for version in versions}
+
+
+@SMALL
+@given(messages=_messages(shared=True))
+def test_a_content_shared_by_records_is_visible_while_it_is_the_current_version_of_one_of_them(
+    pool: Pool, messages: Messages
+) -> None:
+    records, live = _deliver(pool, messages)
+    assert records.visible() == {versions[-1].content for versions in live}
