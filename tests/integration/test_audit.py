@@ -57,9 +57,9 @@ class Audited:
     def call(self, name: str, principal: Principal = ADA, **arguments: Any) -> Any:
         return call(by_name()[name], arguments, principal, self.services)
 
-    def events(self, *, flush: bool = True) -> list[dict[str, Any]]:
-        if flush:
-            self.trail.flush()
+    def events(self) -> list[dict[str, Any]]:
+        """Flush the trail, and return all events."""
+        self.trail.flush()
         return _events(self._owner)
 
 
@@ -99,12 +99,12 @@ def test_a_read_is_recorded_with_the_ids_that_it_returned(audited: Audited, stor
     ],
 )
 def test_a_change_is_recorded_once_in_its_transaction(
-    audited: Audited, store: MemoryStore, name: str, arguments: Any
+    owner: Connection, audited: Audited, store: MemoryStore, name: str, arguments: Any
 ) -> None:
     memory_id = store_content(store, "tea")
     result = audited.call(name, id=str(memory_id), **arguments)
     assert not result.is_error, result
-    (event,) = audited.events(flush=False)
+    (event,) = _events(owner)  # before the trail is flushed
     assert (event["action"], event["ids"], event["outcome"]) == (name, [str(memory_id)], "done")
     assert len(audited.events()) == 1
 
@@ -146,7 +146,7 @@ def test_the_log_of_a_forgetting_names_the_forgetting(
     token = audited.call("forget_memories", all=True).structured_content["token"]
     with caplog.at_level("INFO"):
         answer = audited.call("forget_memories", all=True, token=token).structured_content
-    audited.events()  # otherwise the trail's thread could write into the database of a later test
+    audited.trail.flush()  # otherwise the trail's thread could write into the database of a later test
     (event,) = _logged(caplog, "audit")
     assert (event["action"], event["outcome"]) == ("forget_memories", "done")
     assert event["forgetting"] == answer["forgetting_id"]
@@ -286,7 +286,7 @@ def test_the_access_command_lists_what_a_credential_did(
     audited.call("memory_search", query="tea")
     audited.call("delete_memory", id=str(memory_id))
     audited.call("list_memories", EVE)
-    audited.events()
+    audited.trail.flush()
 
     def count(*arguments: str) -> int:
         result = command("access", *arguments)
@@ -368,7 +368,7 @@ def test_a_forgetting_that_fails_after_its_beginning_is_recorded_with_its_id(
 ) -> None:
     memory_id = store_content(store, "tea")
     token = audited.call("forget_memories", ids=[str(memory_id)]).structured_content["token"]
-    audited.events()
+    audited.trail.flush()
 
     def fail(*arguments: Any) -> None:
         raise Unavailable("the database is not responding")
