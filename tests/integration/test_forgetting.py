@@ -57,7 +57,7 @@ def proceed(services: FakeServices, forgetting_id: UUID) -> None:
 
 
 def push(*requests: IngestRequest, published: datetime = BEFORE, message_id: str = "1") -> Push:
-    """Function that delivers a message with the given publish time."""
+    """Return the delivery of a message with the given publish time."""
     data, attributes = encode("ns", requests, "")
     named = attributes | {FIRST_PUBLISHED: published.isoformat()}
     return Push(Published(message_id=message_id, data=data, attributes=named), 1)

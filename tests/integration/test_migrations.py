@@ -63,7 +63,11 @@ def test_a_file_that_fails_leaves_an_empty_database_empty(empty: Connection) -> 
 
 
 def _changed(*changes: tuple[str, str, str]) -> list[migrations.SchemaFile]:
-    """Return the schema files, after changes of files: the name of the file, a part of its SQL, and the new part."""
+    """Return the schema files with changes.
+
+    A change has the name of a file, a part of its SQL, and the SQL that replaces the part. If the part is empty, the
+    new SQL is appended to the file.
+    """
     files = list(migrations.schema_files())
     for name, old, new in changes:
         (place,) = (place for place, file in enumerate(files) if file.name == name)

@@ -27,7 +27,7 @@ TWICE = f"request_id must be unique, got {TAKEN}: an earlier request has it"
 
 
 def _record(content: str) -> dict[str, Any]:
-    """Return a record with a request id that another one may have."""
+    """Return a record with the request id TAKEN."""
     return {"content": content, "timestamp": NOW.isoformat(), "request_id": TAKEN}
 
 

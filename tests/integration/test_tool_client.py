@@ -91,6 +91,7 @@ def test_a_key_that_no_header_can_have_is_refused_without_showing_it(
         ToolClient("http://127.0.0.1:9/mcp")
     assert token == "mnk_…" or token not in str(refused.value)
     (command,) = re.findall("`mnemosyne (.*?)`", str(refused.value))
+    # The command fails with the code 1, because there is no gcloud, and not with the code 2 of wrong options.
     assert CliRunner(env={"PATH": ""}).invoke(cli, [*command.split(), "--project", "p"]).exit_code == 1
 
 
