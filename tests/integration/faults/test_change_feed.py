@@ -1,7 +1,7 @@
 """Versions and deletions of records and their change feed, while `ingest` is killed and messages are redelivered.
 
-FEED_SECONDS sets the duration of the publishing, and FEED_SEED selects other messages. `.ci/run noise` takes 600
-seconds.
+FEED_SECONDS sets the duration of the publishing, and FEED_SEED selects other messages. `.ci/run noise` publishes for
+120 seconds.
 """
 
 import json
@@ -37,7 +37,7 @@ SEED = int(os.environ.get("FEED_SEED", "7"))
 REMOVALS = ("expired", "deleted", "forgotten")
 
 
-class Traffic:
+class RecordTraffic:
     """Publishes random versions and deletions of records, and keeps the current content of each record."""
 
     def __init__(self, random: Random, publish: Callable[[bytes], object]) -> None:
@@ -131,7 +131,7 @@ def test_through_kills_and_redelivery_records_have_their_latest_versions_and_eac
     print(f"FEED_SEED={SEED}")
     random = Random(SEED)
     with publishing(cloud) as publish:
-        traffic, deadline = Traffic(random, publish), time.monotonic() + SECONDS
+        traffic, deadline = RecordTraffic(random, publish), time.monotonic() + SECONDS
         while time.monotonic() < deadline:
             for _ in range(10):
                 traffic.publish_message()
