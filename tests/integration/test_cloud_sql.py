@@ -270,7 +270,8 @@ def test_a_hang_ends_at_a_deadline_and_further_sessions_open(
     monkeypatch.setattr(cloud_sql, "FIRST_CONNECTION_SECONDS", 0.0)
     monkeypatch.setattr(cloud_sql, "CONNECT_TIMEOUT_SECONDS", 1.5)
     monkeypatch.setattr(cloud_sql, "STALL_SECONDS", 0.5)
-    instance.mute, instance.fault = where == "handshake", hang if where == "admin api" else None
+    instance.mute = where == "handshake"
+    instance.fault = hang if where == "admin api" else None
     connect = _opener(instance)
     with pytest.raises(Unavailable, match=r"the database (gave no connection within|cannot be reached)"):
         connect()
