@@ -184,7 +184,7 @@ def test_an_id_that_the_server_did_not_issue_causes_no_internal_error(
 
 
 @pytest.mark.parametrize("first", ["allow", "deny"])
-def test_a_second_click_on_allow_redirects_like_the_first(server: AuthServer, first: str) -> None:
+def test_a_second_click_redirects_like_the_first(server: AuthServer, first: str) -> None:
     visit = logged_in(server)
     answers = [visit.answer(first)] + [visit.answer(answer) for answer in ("allow", "deny") for _ in range(2)]
     assert len({answer.headers["Location"] for answer in answers}) == 1
