@@ -210,9 +210,7 @@ def test_the_last_use_of_a_key_and_a_grant_is_kept_to_the_minute(owner: Connecti
     assert used(ADA)[0] >= first[0]
 
 
-def test_recording_of_reads_can_be_turned_off_and_of_changes_cannot(
-    owner: Connection, store: MemoryStore, pool: Pool
-) -> None:
+def test_recording_of_reads_can_be_turned_off_and_of_changes_cannot(owner: Connection, pool: Pool) -> None:
     trail = AuditTrail(lambda: pool, reads=0.0)
     fields = {"principal": "p", "credential": f"key:{KEY}", "client": "", "namespace": "ns", "outcome": "done"}
     trail.on_event(ACCESS, {**fields, "action": "read", "is_read": True})

@@ -71,9 +71,7 @@ def test_changes_since_a_time_are_listed(memories: MemoryStore, owner: Connectio
     assert len(read_kinds(memories)) == 2
 
 
-def test_contents_are_listed_only_if_the_feed_has_them(
-    memories: MemoryStore, feeds: ChangeFeeds, shared_database: SharedDatabase
-) -> None:
+def test_contents_are_listed_only_if_the_feed_has_them(memories: MemoryStore, feeds: ChangeFeeds) -> None:
     feeds.set(ChangeFeed(namespace="ns", enabled=True, contents=False))
     store_content(memories, "oolong", title="tea", tags=["a"], metadata={"shelf": 7})
     assert [event.contents for event in Reader(memories).read()] == [None]

@@ -92,7 +92,7 @@ def test_a_database_too_slow_for_every_memory_causes_no_dead_letters(
 
 
 def test_a_tool_says_that_the_operator_must_act_and_does_not_ask_to_be_called_again(
-    services: FakeServices, pool: Pool, owner: Connection
+    services: FakeServices, owner: Connection
 ) -> None:
     owner.script("REVOKE EXECUTE ON FUNCTION reported_outcome FROM mnemosyne_runtime")
     text = error_of(services, "ingest_status", request_id=str(request("a").request_id))

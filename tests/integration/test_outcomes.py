@@ -255,7 +255,7 @@ def test_a_pass_over_a_large_namespace_reads_only_the_new_outcomes(connect: Conn
     assert plan[0]["Plan"]["Shared Hit Blocks"] + plan[0]["Plan"]["Shared Read Blocks"] < 40
 
 
-def test_a_request_that_is_queued_again_is_not_shown_as_an_outcome(store: MemoryStore, connect: Connect) -> None:
+def test_a_request_that_is_queued_again_is_not_shown_as_an_outcome(store: MemoryStore) -> None:
     reader = Reader(store)
     store.record_attempt([FailedRequest(request_id=new_id(), error="away")])
     assert reader.read() == []

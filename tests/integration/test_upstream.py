@@ -199,7 +199,7 @@ def test_an_unavailable_provider_is_reported_and_the_log_in_continues_when_it_is
     assert visit.browser.get(callback).status_code == 303
 
 
-def test_the_browser_sees_no_secret_of_the_server(server: AuthServer, provider: OpenIdProvider) -> None:
+def test_the_browser_sees_no_secret_of_the_server(server: AuthServer) -> None:
     visit, where = _begun(server, server.register())
     cookie = next(iter(visit.browser.cookies.values()))
     assert CLIENT_SECRET not in where

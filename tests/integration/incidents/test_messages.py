@@ -72,7 +72,7 @@ def test_ingest_has_a_bug(world: World, check: Check, monkeypatch: pytest.Monkey
     check("Ingest has a bug", world, "push_crashed", "crashed")
 
 
-def test_the_dead_letter_function_fails(world: World, check: Check, monitoring: Monitoring) -> None:
+def test_the_dead_letter_function_fails(world: World, check: Check) -> None:
     error = service_errors.error(service_error_tables.DATABASE, "57P01", "")
     assert world.fail_delivery(error, "dead-letter") == 503
     (point,) = world.points
