@@ -109,6 +109,11 @@ def press(browser: Chromium, label: str, kind: str = "button") -> None:
     click(browser, f"//{kind}[normalize-space()='{label}']")
 
 
+def wait_until_stored(browser: Chromium) -> None:
+    """Wait until the page Add says that a memory is stored."""
+    wait_until(lambda: bool(browser.driver.find_elements(By.CSS_SELECTOR, ".side .state.stored")), "it is stored")
+
+
 def come_back(browser: Chromium) -> None:
     """Let the page look for changes, as it does when its tab becomes visible."""
     browser.driver.execute_script('document.dispatchEvent(new Event("visibilitychange"))')

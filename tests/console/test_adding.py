@@ -8,7 +8,7 @@ from selenium.webdriver.common.keys import Keys
 
 from tests.chromium import Chromium
 from tests.console.failing import alter
-from tests.console.person import DROP, click, find, press, shows, type_into
+from tests.console.person import DROP, click, find, press, shows, type_into, wait_until_stored
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
@@ -67,10 +67,6 @@ def _paste(browser: Chromium, text: str) -> None:
     wait_until(lambda: bool(field.get_property("value")), "the text is pasted")
 
 
-def _is_stored(browser: Chromium) -> None:
-    wait_until(lambda: bool(browser.driver.find_elements(By.CSS_SELECTOR, ".side .state.stored")), "it is stored")
-
-
 def test_several_memories_are_stored_each_with_the_same_tags(system: DevServer, add: Chromium) -> None:
     _paste(add, LIST)
     shows(add, "One memory or several? The text has 3 list items.")
@@ -89,7 +85,7 @@ def test_one_memory_keeps_the_whole_text(system: DevServer, add: Chromium) -> No
     press(add, "One memory")
     assert "One memory or several?" not in add.text
     press(add, "Add")
-    _is_stored(add)
+    wait_until_stored(add)
     id_ = system.call("memory_search", {"query": "Eve plays chess", "mode": "exact"})["memories"][0]["id"]
     assert system.call("get_memory", {"id": id_})["content"] == PARAGRAPHS
 
@@ -147,7 +143,7 @@ def test_a_dropped_folder_that_cannot_be_read_is_reported(add: Chromium) -> None
 def test_saving_by_keyboard_stores_the_tag_that_is_still_being_typed(system: DevServer, add: Chromium) -> None:
     find(add, "#content").send_keys("Kim sails.")
     find(add, "#add-tags").send_keys("boats", Keys.CONTROL, Keys.ENTER)
-    _is_stored(add)
+    wait_until_stored(add)
     id_ = _contents(system)["Kim sails."]
     assert system.call("get_memory", {"id": id_})["tags"] == ["boats"]
     assert not add.driver.find_elements(By.CSS_SELECTOR, ".tokens .tag"), "the next memory gets no tag"
@@ -212,7 +208,7 @@ def test_a_memory_that_was_not_stored_is_edited_with_all_its_fields(system: DevS
     press(add, "Edit and add again")
     type_into(add, "content", "The train leaves at nine.")
     press(add, "Add")
-    _is_stored(add)
+    wait_until_stored(add)
     memories = system.call("memory_search", {"query": "The train leaves at nine.", "mode": "exact"})["memories"]
     memory = system.call("get_memory", {"id": memories[0]["id"]})
     assert (memory["title"], memory["tags"], memory["session"]) == ("Train", ["travel"], "journey")

@@ -18,13 +18,10 @@ from tests.console.person import (
     shows,
     type_into,
     wait_for_titles,
+    wait_until_stored,
 )
 from tests.dev import DevServer
 from tests.waiting import wait_until
-
-
-def _is_stored(browser: Chromium) -> None:
-    wait_until(lambda: bool(browser.driver.find_elements(By.CSS_SELECTOR, ".side .state.stored")), "it is stored")
 
 
 def test_text_that_is_typed_while_a_memory_is_added_is_kept(site: str, browser: Chromium) -> None:
@@ -34,7 +31,7 @@ def test_text_that_is_typed_while_a_memory_is_added_is_kept(site: str, browser: 
     press(browser, "Add")
     find(browser, "#content").send_keys(" The cups are in the sink.")
     release(browser)
-    _is_stored(browser)
+    wait_until_stored(browser)
     kept = "The kettle is on the stove. The cups are in the sink."
     assert find(browser, "#content").get_property("value") == kept
 
@@ -49,7 +46,7 @@ def test_the_form_is_empty_after_a_memory_was_added_from_a_page_that_was_left(si
     find(browser, "#content")
     assert find(browser, "button[type=submit]").get_attribute("aria-disabled") == "true", "the text is being sent"
     release(browser)
-    _is_stored(browser)
+    wait_until_stored(browser)
     assert find(browser, "#content").get_property("value") == ""
     assert find(browser, "button[type=submit]").get_attribute("aria-disabled") is None
 
@@ -85,7 +82,7 @@ def test_going_back_to_a_stored_correction_does_not_correct_again(
     shows(browser, "Similar memory")
     assert button.rect["y"] == place, "the note about the similar memory does not move the button"
     press(browser, "Add")
-    _is_stored(browser)
+    wait_until_stored(browser)
     follow(browser, "Open")
     reads(browser, ".sheet", "The saucer was always green.")
     browser.driver.back()

@@ -7,7 +7,18 @@ from selenium.webdriver.common.keys import Keys
 
 from tests.chromium import Chromium, page_elsewhere
 from tests.console.log_ins import REFUSE_ONE_TOKEN, be_logged_out, log_in, use_key
-from tests.console.person import click, drop, find, keys, open_page, press, reads, shows, type_into
+from tests.console.person import (
+    click,
+    drop,
+    find,
+    keys,
+    open_page,
+    press,
+    reads,
+    shows,
+    type_into,
+    wait_until_stored,
+)
 from tests.console.server import ConsoleServer
 from tests.dev import DevServer
 from tests.waiting import wait_until
@@ -69,17 +80,13 @@ def test_the_console_says_what_a_key_with_only_the_scope_write_cannot_do(
     guarded.call("delete_memory", {"ids": [memory["id"] for memory in guarded.call("list_memories", {})["memories"]]})
 
 
-def _store(browser: Chromium) -> None:
-    wait_until(lambda: bool(browser.driver.find_elements(By.CSS_SELECTOR, ".side .state.stored")), "it is stored")
-
-
 def test_people_log_in_in_a_separate_window_and_no_token_is_stored(guarded: ConsoleServer, fresh: Chromium) -> None:
     grants = len(guarded.owner.grants.every(None))  # of the log-ins of other tests
     fresh.open(f"http://127.0.0.1:{guarded.port}/add")
     log_in(guarded, fresh)
     type_into(fresh, "content", "Dee logged in.")
     press(fresh, "Add")
-    _store(fresh)
+    wait_until_stored(fresh)
     assert len(guarded.owner.grants.every(None)) == grants + 1
     stored_key = _stored_by_browser(fresh)
     assert "eyJ" not in stored_key and "code=" not in stored_key
@@ -136,7 +143,7 @@ def test_the_next_person_to_log_in_sees_nothing_of_the_previous_one(guarded: Con
     use_key(browser, ivy)
     type_into(browser, "content", "TITLE: Of Ivy\nHer secret harbour.")
     press(browser, "Add")
-    _store(browser)
+    wait_until_stored(browser)
     type_into(browser, "content", "Her other secret.")
     open_page(browser, "Memories")
     type_into(browser, "query", "secret harbour" + Keys.ENTER)
