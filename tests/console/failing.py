@@ -1,4 +1,4 @@
-"""Other answers than the server's, and none."""
+"""Calls of a page that fail, or that get other answers than the server's."""
 
 from tests.chromium import Chromium
 
@@ -29,7 +29,7 @@ def intercept(browser: Chromium, tool: str, script: str) -> None:
 
 
 def alter(browser: Chromium, tool: str, script: str) -> None:
-    """Let a script change the structured content of the answers of a tool, which it finds in `content`."""
+    """Let a script change `content`, the structured content of each answer of a tool."""
     intercept(browser, tool, ALTER % script)
 
 

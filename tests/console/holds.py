@@ -3,8 +3,8 @@
 from tests.chromium import Chromium
 from tests.waiting import wait_until
 
-# Holds back the first answer of a tool until the test calls `release`, which returns when the page has handled the
-# answer. If the script gets an error message, the page gets this error instead of the answer.
+# Holds back the answer to the first call that matches a pattern, until the test calls `release`, which returns when the
+# page has handled the answer. If the script gets an error message, the page gets this error instead of the answer.
 HOLD = """
 const [pattern, message] = arguments;
 const real = window.fetch;
@@ -28,7 +28,7 @@ release().then(() => requestAnimationFrame(() => requestAnimationFrame(() => don
 
 
 def hold(browser: Chromium, tool: str, arguments: str = "", error: str = "") -> None:
-    """Hold back the next answer of a tool whose arguments match a regular expression.
+    """Hold back the answer to the next call of a tool whose arguments match this regular expression.
 
     If `error` is given, the page then gets an error with this message instead.
     """

@@ -91,7 +91,7 @@ def host(system: DevServer, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 
 def _open(browser: Chromium, host: str, tool: str, theme: str = "light", **arguments: Any) -> dict[str, Any]:
-    """Open the host's page, which shows the view for a call or a result of the tool. Return the data of the host.
+    """Open the host's page, which shows the view for a call of the tool. Return the data of the host.
 
     Afterwards the browser's commands go to the frame of the view.
     """

@@ -89,8 +89,9 @@ def test_a_page_whose_error_arrives_after_the_end_of_the_outage_is_loaded_withou
 
     For the page, the outage is thus over before it shows the error.
     """
-    slowly = lambda: intercept(browser, "get_memory", REFUSE_SLOWLY)  # noqa: E731
-    _open_refused(system, site, browser, "/memories/ID", slowly, is_outage=True)
+    _open_refused(
+        system, site, browser, "/memories/ID", lambda: intercept(browser, "get_memory", REFUSE_SLOWLY), is_outage=True
+    )
     reads(browser, "main", "Ada prefers oolong to coffee.")
 
 
