@@ -72,9 +72,9 @@ class ConsoleServer(DevServer):
         assert {status["state"] for status in statuses} <= {"stored"}, statuses
         return [str(status["memory_id"]) for status in statuses]
 
-    def remember_titled(self, *titles: str, first: str = "2024-03-01", **fields: Any) -> list[str]:
-        """Store memories with these titles, one for each hour from the start of a day, and return their ids."""
-        start = datetime.fromisoformat(f"{first}T00:00:00Z")
+    def remember_titled(self, *titles: str, day: str = "2024-03-01", **fields: Any) -> list[str]:
+        """Store memories with these titles, one for each hour from the start of `day`, and return their ids."""
+        start = datetime.fromisoformat(f"{day}T00:00:00Z")
         return self.remember_all(
             *(
                 {

@@ -40,7 +40,7 @@ def test_all_that_several_deleted_memories_replaced_can_be_current_again(
 ) -> None:
     day = "2023-04-01"
     old = system.remember_all(*({"content": f"The old jug {n}."} for n in range(2)))
-    new = system.remember_titled("Jug 0", "Jug 1", first=day)
+    new = system.remember_titled("Jug 0", "Jug 1", day=day)
     for id_, replacement in zip(old, new, strict=True):
         system.call("update_memory", {"id": id_, "superseded_by": replacement})
     browser.open(f"{site}/?after={day}&before={day}")
@@ -57,7 +57,7 @@ def test_all_that_several_deleted_memories_replaced_can_be_current_again(
 
 def test_messages_and_counts_leave_out_deleted_memories(system: ConsoleServer, site: str, browser: Chromium) -> None:
     day = "2023-03-01"
-    ids = system.remember_titled("A", "B", first=day)
+    ids = system.remember_titled("A", "B", day=day)
     browser.open(f"{site}/?after={day}&before={day}")
     wait_for_titles(browser, "B", "A")
     shows(browser, "2 memories")

@@ -36,7 +36,7 @@ DAY = "2024-03-01"
 @pytest.fixture
 def four(system: ConsoleServer, site: str, browser: Chromium) -> Iterator[dict[str, str]]:
     """Four memories of one day, listed from D to A; their ids by title."""
-    ids = dict(zip("ABCD", system.remember_titled(*"ABCD", first=DAY), strict=True))
+    ids = dict(zip("ABCD", system.remember_titled(*"ABCD", day=DAY), strict=True))
     browser.open(f"{site}/?after={DAY}&before={DAY}")
     wait_for_titles(browser, "D", "C", "B", "A")
     yield ids
