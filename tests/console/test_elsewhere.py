@@ -8,7 +8,6 @@ from selenium.webdriver.common.by import By
 from tests.chromium import Chromium
 from tests.console.person import click_row, come_back, find, press, shows, titles, wait_for_titles
 from tests.console.server import ConsoleServer
-from tests.dev import DevServer
 from tests.waiting import wait_until
 
 
@@ -62,31 +61,28 @@ PAGE = 50
 MORE = PAGE + 10
 
 
-def _store_events(system: DevServer, night: str, count: int) -> None:
-    now = datetime.now(UTC) + timedelta(days=1)
-    memories = [
-        {"content": f"Event {n} of night {night}.", "timestamp": (now + timedelta(minutes=n)).isoformat()}
-        for n in range(count)
-    ]
-    system.outcomes(system.call("ingest_memories", {"memories": memories})["request_ids"])
-
-
 @pytest.mark.parametrize(("path", "selector"), [("/", ".row .fit"), ("/activity", ".table .fit")])
 def test_more_new_entries_than_a_page_are_all_in_the_list(
-    system: DevServer, site: str, browser: Chromium, path: str, selector: str
+    system: ConsoleServer, site: str, browser: Chromium, path: str, selector: str
 ) -> None:
     browser.open(f"{site}{path}")
     find(browser, selector)
-    _store_events(system, path, MORE)
+    tomorrow = datetime.now(UTC) + timedelta(days=1)
+    system.remember_all(
+        *(
+            {"content": f"Event {n} for {path}.", "timestamp": (tomorrow + timedelta(minutes=n)).isoformat()}
+            for n in range(MORE)
+        )
+    )
     come_back(browser)
     listed: list[str] = []
 
     def is_new() -> bool:
         script = f"return [...document.querySelectorAll({selector!r})].map((one) => one.textContent)"
         listed[:] = browser.driver.execute_script(script)
-        return f"night {path}." in listed[0]
+        return f"for {path}." in listed[0]
 
     wait_until(is_new, "the new entries are listed")
     more = browser.driver.find_elements(By.XPATH, "//button[.='Load more']")
-    assert [f"night {path}." in text for text in listed] == [True] * PAGE, "only the newest page is shown"
+    assert [f"for {path}." in text for text in listed] == [True] * PAGE, "only the newest page is shown"
     assert more, "the other new entries are on the next page"
