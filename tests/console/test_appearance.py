@@ -4,7 +4,7 @@ axe-core finds nothing, no control is covered, and Tab reaches all controls.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from selenium.webdriver.common.by import By
@@ -39,11 +39,13 @@ class OpenPage(NamedTuple):
         return "body" if self.path == "/" else "main"
 
 
-BY_NIGHT = pytest.param("/?q=zzqqx", marks=pytest.mark.nightly)
-"""By day, the results that are not close are left out, because the page is that of other results."""
+def _pages(*by_day: str) -> list[Any]:
+    """Return all pages as parameters: these pages by day and at night, all others only at night."""
+    return [pytest.param(path, marks=[] if path in by_day else [pytest.mark.nightly]) for path in PAGES]
 
 
-@pytest.fixture(scope="module", params=[BY_NIGHT if path in BY_NIGHT.values else path for path in PAGES])
+# By day, the results that are not close are left out, because their page is that of other results.
+@pytest.fixture(scope="module", params=_pages(*(path for path in PAGES if path != "/?q=zzqqx")))
 def opened(request: pytest.FixtureRequest, system: DevServer, site: str, browser: Chromium, axe: str) -> OpenPage:
     """Open each page of the console, one after another. The browser's reports about earlier pages are discarded."""
     browser.console()
@@ -56,8 +58,7 @@ def opened(request: pytest.FixtureRequest, system: DevServer, site: str, browser
 
 def by_day(*chosen: str) -> pytest.MarkDecorator:
     """Let a test look only at these pages by day, and at all pages at night."""
-    pages = [pytest.param(path, marks=[] if path in chosen else [pytest.mark.nightly]) for path in PAGES]
-    return pytest.mark.parametrize("opened", pages, indirect=True)
+    return pytest.mark.parametrize("opened", _pages(*chosen), indirect=True)
 
 
 def test_axe_reports_no_problem_and_no_element_is_wider_than_the_page(opened: OpenPage, picture: Keep) -> None:
