@@ -37,7 +37,6 @@ class GoogleApis(OrganizationApis):
     def __init__(self) -> None:
         super().__init__()
         self.buckets = Buckets(self.url)
-        self.enabled: set[str] = set()
         self.key_grants: list[dict[str, Any]] = []
         """The bindings in the IAM policy that each key has."""
         self.workflows: dict[str, Callable[[str | None], dict[str, Any]]] = {}
@@ -59,7 +58,6 @@ class GoogleApis(OrganizationApis):
 
     @route("POST", "/v1/projects/{project}/services:batchEnable")
     def _enable_all(self, body: dict[str, Any], project: str) -> Answer:
-        self.enabled.update(body["serviceIds"])
         return 200, {"name": "operations/noop.DONE_OPERATION", "done": True, "response": {}}
 
     # Resource Manager v1: https://cloud.google.com/resource-manager/reference/rest/v1/projects
@@ -135,7 +133,7 @@ class GoogleApis(OrganizationApis):
         if body["name"] not in self.peerings[network]:  # the wording is not known for sure
             return refused_of_old(400, f"There is no peering with name '{body['name']}' on '{link}'.", "invalid")
         self.peerings[network].remove(body["name"])
-        return 200, self.compute_operation(project, "operation-1", "removePeering", link, "RUNNING")
+        return 200, self._operation(project, "operation-1", link, "RUNNING")
 
     @route("POST", "/compute/v1/projects/{project}/global/operations/{name}/wait")
     def _compute_wait(self, body: Any, project: str, name: str) -> Answer:
@@ -144,16 +142,19 @@ class GoogleApis(OrganizationApis):
     @route("GET", "/compute/v1/projects/{project}/global/operations/{name}")
     def _compute_operation(self, body: Any, project: str, name: str) -> Answer:
         target = f"projects/{project}/global/networks/{next(iter(self.peerings), 'none')}"
-        return 200, self.compute_operation(project, name, "removePeering", target, "DONE")
+        return 200, self._operation(project, name, target, "DONE")
 
-    def compute_operation(self, project: str, name: str, kind: str, target: str, status: str) -> dict[str, Any]:
-        """Return an operation: https://cloud.google.com/compute/docs/reference/rest/v1/globalOperations."""
+    def _operation(self, project: str, name: str, target: str, status: str) -> dict[str, Any]:
+        """Return the operation that removes a peering.
+
+        See https://cloud.google.com/compute/docs/reference/rest/v1/globalOperations.
+        """
         base = f"{self.url}/compute/v1/"
         link = f"{base}projects/{project}/global/operations/{name}"
         operation = {
             "kind": "compute#operation",
             "name": name,
-            "operationType": kind,
+            "operationType": "removePeering",
             "status": status,
             "selfLink": link,
         }
