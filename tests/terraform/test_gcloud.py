@@ -1,14 +1,12 @@
 """`make deploy`, `make key` and `make destroy` with the real gcloud and the real terraform."""
 
 import json
-import os
 import re
-import subprocess
 from typing import Any
 
 import pytest
 
-from tests.dev import COMMAND
+from tests.dev import run
 from tests.fakes_wire.google.apis import PROJECT, failed
 from tests.terraform.gcloud_operator import Operator, Scripts
 from tests.terraform.workspace import ROOT
@@ -92,14 +90,15 @@ def test_make_destroy_keeps_the_grants_that_its_own_apply_adds(destroying: Scrip
     assert (destroying.home / "removed").read_text() == f"{AGENTS}\n"
 
 
-@pytest.mark.parametrize("database", ["exists", "was deleted by somebody", "was never created"])
-def test_make_destroy_does_not_create_a_database(destroying: Scripts, database: str) -> None:
-    if database == "was deleted by somebody":
-        (destroying.home / "deleted").touch()
-    if database == "was never created":
-        (destroying.home / "state").write_text("")
+@pytest.mark.parametrize(
+    ("file", "text", "applied"),
+    [("state", f"{DATABASE}\n", True), ("deleted", "", False), ("state", "", False)],
+    ids=["it exists", "somebody has deleted it", "it was never created"],
+)
+def test_make_destroy_does_not_create_a_database(destroying: Scripts, file: str, text: str, *, applied: bool) -> None:
+    (destroying.home / file).write_text(text)
     _destroy(destroying)
-    assert (destroying.home / "applied").exists() is (database == "exists")
+    assert (destroying.home / "applied").exists() is applied
 
 
 def test_the_next_command_removes_what_a_killed_destroy_left(scripts: Scripts) -> None:
@@ -140,14 +139,17 @@ UNSOUND = 'RuntimeError: "These functions do not work: [\\"ingest\\"]"'
 
 
 @pytest.mark.parametrize(
-    ("ending", "reason"),
-    [(lambda _: failed(UNSOUND, UNSOUND), "These functions do not work"), (None, "The check cannot run.")],
+    ("workflows", "reason"),
+    [
+        ({"mnemosyne-check": lambda _: failed(UNSOUND, UNSOUND)}, "These functions do not work"),
+        ({}, "The check cannot run."),
+    ],
     ids=["a function does not work", "there is no workflow"],
 )
 def test_make_deploy_says_how_to_roll_back_if_the_deployment_does_not_work(
-    checks: Scripts, ending: Any, reason: str
+    checks: Scripts, workflows: dict[str, Any], reason: str
 ) -> None:
-    checks.apis.workflows = {"mnemosyne-check": ending} if ending else {}
+    checks.apis.workflows = workflows
     completed = checks.run("check_deployment")
     assert completed.returncode != 0
     assert "The new version does not work" in completed.stderr
@@ -199,11 +201,11 @@ def test_make_deploy_refuses_a_deployment_whose_state_is_missing(
 
 
 @pytest.mark.parametrize(
-    ("ending", "messages"),
+    ("workflows", "messages"),
     [
-        (lambda _: failed({"code": 403}, "permission denied"), ["the deployment refused"]),
+        ({"mnemosyne-operate": lambda _: failed({"code": 403}, "permission denied")}, ["the deployment refused"]),
         (
-            None,
+            {},
             [
                 "gcloud could not call the deployment",
                 f"There is no deployment mnemosyne in europe-west1 of {PROJECT}: give --project, --region and",
@@ -212,11 +214,11 @@ def test_make_deploy_refuses_a_deployment_whose_state_is_missing(
     ],
     ids=["the workflow fails", "there is no workflow"],
 )
-def test_a_key_that_could_not_be_stored_is_not_shown(checks: Scripts, ending: Any, messages: list[str]) -> None:
-    checks.apis.workflows = {"mnemosyne-operate": ending} if ending else {}
-    command = [str(COMMAND), "keys", "create", "--project", PROJECT, "--name", "me"]
-    environment = {**os.environ, **checks.environment}
-    completed = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+def test_a_key_that_could_not_be_stored_is_not_shown(
+    checks: Scripts, workflows: dict[str, Any], messages: list[str]
+) -> None:
+    checks.apis.workflows = workflows
+    completed = run("keys", "create", "--project", PROJECT, "--name", "me", **checks.environment)
     assert completed.returncode != 0
     assert "mnk_" not in completed.stdout
     printed = " ".join(completed.stderr.split())
