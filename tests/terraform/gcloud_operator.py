@@ -30,7 +30,7 @@ class Scripts:
     def __init__(self, home: Path, environment: Mapping[str, str] | None = None) -> None:
         self.home = home
         self.tfvars = home / "terraform/terraform.tfvars"
-        """A path without a file."""
+        """The path of terraform.tfvars. The file does not exist yet."""
         (home / "terraform/modules/mnemosyne").mkdir(parents=True)
         shutil.copytree(ROOT / "infra/deploy", home / "infra/deploy")
         (home / "bin").mkdir()
@@ -56,7 +56,7 @@ class Scripts:
 
 @pytest.fixture
 def scripts(tmp_path: Path) -> Scripts:
-    """Scripts without gcloud and terraform, which a test replaces."""
+    """Scripts whose gcloud and terraform a test replaces."""
     return Scripts(tmp_path)
 
 

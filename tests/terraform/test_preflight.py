@@ -91,7 +91,7 @@ def test_if_the_state_bucket_cannot_be_created_the_error_says_what_to_do(
 
 
 def test_each_script_checks_the_owner_of_the_state_and_deploy_checks_policies_and_region_first() -> None:
-    """The checks come before the scripts change the bucket of the state or run terraform."""
+    """The owner is checked before the bucket is changed or terraform runs, and the others before the apply."""
     changing = re.compile(r"terraform_init|(\S.*)?terraform -chdir|gcloud storage buckets update")
     for name in ("deploy", "key", "destroy"):
         lines = (ROOT / "infra" / "deploy" / name).read_text().splitlines()
