@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from tests.terraform.conftest import PARTS, REPLACED, Applied, Changed
+from tests.terraform.conftest import ONLY_DATABASE, PARTS, REPLACED, Applied, Changed
 from tests.terraform.workspace import MODULE, ROOT, SCHEMA, TERRAFORM, Done, Workspace, workspace
 
 pytestmark = pytest.mark.slow
 
 UNCHANGED = "No changes"
-DATABASE = "-target=module.mnemosyne.google_sql_database_instance.this"
 FIXED = "Instance cannot be destroyed"
 KEY = "projects/my-project/locations/europe-west1/keyRings/r/cryptoKeys/k"
 NETWORK = {"network": "projects/h/global/networks/n", "subnetwork": "projects/h/regions/europe-west1/subnetworks/s"}
@@ -191,7 +190,7 @@ def test_no_change_of_a_variable_replaces_a_resource_with_data(deployed: Workspa
     if "source_dir" in values:
         values["source_dir"] = str(deployed.directory.parent)
     refusal = REFUSALS.get(variables[0], "")
-    options = [DATABASE] if refusal == FIXED else []
+    options = [ONLY_DATABASE] if refusal == FIXED else []
     planned = deployed.plan("-refresh=false", "-json", *options, **values)
     printed = " ".join(planned.printed.split())
     if refusal == UNCHANGED:

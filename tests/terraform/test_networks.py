@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.terraform.conftest import PARTS, Applied
+from tests.terraform.conftest import ONLY_DATABASE, PARTS, Applied
 from tests.terraform.workspace import PROJECT, Workspace
 
 pytestmark = pytest.mark.slow
@@ -59,8 +59,7 @@ def test_the_project_of_the_network_may_connect_to_the_database(
 ) -> None:
     assert _allowed_projects(_planned(empty_plan)) == [PROJECT]
     assert _allowed_projects(complete.restored().resources()) == [PROJECT]
-    database = "-target=module.mnemosyne.google_sql_database_instance.this"
-    assert empty.plan(database, psc=True, network=network("host", "office")).status == 2
+    assert empty.plan(ONLY_DATABASE, psc=True, network=network("host", "office")).status == 2
     assert _allowed_projects(_planned(empty.planned())) == ["host", PROJECT]
 
 
