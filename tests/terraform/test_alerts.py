@@ -162,8 +162,8 @@ def test_the_guide_states_the_right_number_of_billed_conditions(monitoring: Moni
 
 
 def test_the_alert_on_failed_backups_uses_the_system_events_of_the_database(monitoring: Monitoring) -> None:
-    (matched,) = [one["condition_matched_log"] for one in monitoring.conditions if one["condition_matched_log"]]
-    used = matched[0]["filter"]
+    (condition,) = [condition for condition in monitoring.conditions if condition["condition_matched_log"]]
+    used = condition["condition_matched_log"][0]["filter"]
     assert 'resource.labels.job_name="mem-migrate"' in used
     (database,) = monitoring.of("google_sql_database_instance")
     assert f'resource.labels.database_id="my-project:{database["name"]}"' in used

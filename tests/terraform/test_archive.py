@@ -310,8 +310,8 @@ def test_the_job_s_command_runs_from_the_archive_and_logs_the_cause_of_a_failure
     completed = _run([sys.executable, *arguments[2:]], _write(archive, tmp_path), {"PATH": os.environ["PATH"]})
     assert completed.returncode == 1
     printed = completed.stdout.splitlines() + completed.stderr.splitlines()
-    (line,) = [one for one in printed if "migration_failed" in one]
-    assert "MNEMOSYNE_TOPIC" in json.loads(line)["error"]
+    (failure,) = [line for line in printed if "migration_failed" in line]
+    assert "MNEMOSYNE_TOPIC" in json.loads(failure)["error"]
 
 
 @contextmanager

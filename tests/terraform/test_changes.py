@@ -110,9 +110,9 @@ OIDC: dict[str, object] = {
 NEEDED: dict[str, dict[str, object]] = {
     "auth_mode": {"invokers": ["user:ada@example.com"]},
     "budget": {"billing_account": "000000-000000-000000"},
-    "domain_only": {**DOMAIN},
+    "domain_only": DOMAIN,
     "gemini_api_key_version": {"gemini_api_key_secret": "key"},
-    "iap": {**DOMAIN},
+    "iap": DOMAIN,
     "iap_clients": {**DOMAIN, "iap": True},
     "invokers": {**DOMAIN, "iap": True},
     "sql_edition": {"sql_tier": "db-perf-optimized-N-2"},
@@ -157,7 +157,7 @@ def _group(variable: str) -> str:
     return "iap" if "iap" in values else "all others at once"
 
 
-GROUPS = {_group(one): [other for other in sorted(VALUES) if _group(other) == _group(one)] for one in sorted(VALUES)}
+GROUPS = {_group(name): [other for other in sorted(VALUES) if _group(other) == _group(name)] for name in sorted(VALUES)}
 
 
 BY_DAY = {"all others at once", "name"}
@@ -275,10 +275,10 @@ ENCRYPTED = tuple(
 
 
 def test_the_key_of_the_deployment_encrypts_each_resource_that_stores_data(complete: Applied) -> None:
-    stores = {address: json.dumps(one) for address, one in complete.restored().values().items()
-              if address.startswith(ENCRYPTED)}  # fmt: skip
+    resources = complete.restored().values()
+    stores = {address: json.dumps(resources[address]) for address in resources if address.startswith(ENCRYPTED)}
     assert len(stores) > 15
-    assert [address for address, values in stores.items() if str(PARTS["kms_key"]) not in values] == []
+    assert [address for address, text in stores.items() if str(PARTS["kms_key"]) not in text] == []
 
 
 def test_the_provider_version_may_be_the_tested_one_or_a_later_one_of_the_same_major_version() -> None:

@@ -43,7 +43,7 @@ def test_a_lost_database_gets_the_same_address_again(recovered: dict[str, list[s
 
 def _allowed_projects(resources: list[dict[str, Any]]) -> list[str]:
     """Return the projects from whose networks Cloud SQL accepts connections."""
-    (instance,) = [one["values"] for one in resources if one["type"] == "google_sql_database_instance"]
+    (instance,) = [resource["values"] for resource in resources if resource["type"] == "google_sql_database_instance"]
     (psc_config,) = instance["settings"][0]["ip_configuration"][0]["psc_config"]
     return sorted(psc_config["allowed_consumer_projects"])
 

@@ -197,7 +197,9 @@ class Workspace:
             for mode, kind in (("managed", "resource_schemas"), ("data", "data_source_schemas")):
                 for name, schema in provider.get(kind, {}).items():
                     arguments = schema["block"].get("attributes", {}).items()
-                    references[mode][name] = {key for key, one in arguments if {"optional", "required"} & one.keys()}
+                    references[mode][name] = {
+                        key for key, argument in arguments if argument.keys() & {"optional", "required"}
+                    }
         return references
 
     def planned(self) -> dict[str, Any]:
