@@ -76,7 +76,7 @@ def test_an_export_imported_into_another_system_gives_the_same_export(own_dev: D
     ("name", "message"),
     [
         ("notes.txt", "looks like JSON lines"),
-        (".", "has no file that can be imported"),
+        ("empty", "has no file that can be imported"),
         ("/dev/stdin", "is not a regular file: import reads it twice"),
     ],
 )
@@ -84,8 +84,8 @@ def test_a_path_that_cannot_be_imported_is_an_error_with_the_reason(
     dev: DevServer, tmp_path: Path, name: str, message: str
 ) -> None:
     line = '{"content": "x", "timestamp": "2026-05-20T12:00:00Z"}\n'
-    if name == "notes.txt":
-        (tmp_path / name).write_text(line)
+    (tmp_path / "notes.txt").write_text(line)
+    (tmp_path / "empty").mkdir()
     ended = run("import", tmp_path / name, "--data-dir", dev.directory / "data", stdin_text=line)
     assert (ended.returncode, ended.stdout) == (1, "")
     assert message in ended.stderr
