@@ -115,7 +115,9 @@ def test_the_secret_is_in_no_log_no_process_list_and_no_file(guarded: DevServer)
 
 def test_doctor_reports_the_authentication_of_dev_only_while_dev_runs(guarded: DevServer, tmp_path: Path) -> None:
     def authentication(data: Path) -> str:
-        checks = json.loads(run("doctor", "--json", "--data-dir", data).stdout)
+        completed = run("doctor", "--json", "--data-dir", data)
+        assert completed.returncode == 0, completed.stdout
+        checks = json.loads(completed.stdout)
         return str(next(check["seen"] for check in checks if check["name"] == "authentication"))
 
     running, killed = guarded.directory / "data", tmp_path / "data"
