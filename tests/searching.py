@@ -1,4 +1,4 @@
-"""Search a store with a given vector, without an embedder."""
+"""Insert memories and search a store with given vectors, without an embedder."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any

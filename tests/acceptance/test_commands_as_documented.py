@@ -140,7 +140,7 @@ def _documented_memories(document: Path) -> list[str]:
     return [line for line in lines if line.startswith("    ") and not line.startswith("    (replaces ")]
 
 
-def test_each_documented_command_has_only_known_names_and_options() -> None:
+def test_each_documented_command_can_be_parsed() -> None:
     typed = [command.text for document in TYPED for command in commands(document) if command.is_run]
     parsed = [line for text in typed for line in re.findall(r"(?:^|; |\S+=\S+ )mnemosyne ([^|<>&;]*)", text)]
     for line in parsed:

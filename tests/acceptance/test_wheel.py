@@ -11,7 +11,6 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 import mnemosyne
@@ -41,13 +40,15 @@ def test_the_wheel_contains_the_package_with_its_pages_and_sql_files(installed: 
 def test_dev_and_stdio_see_the_same_memories_in_an_unusual_path_locale_and_current_directory(
     installed: Installed,
 ) -> None:
-    """The current directory contains modules with the names of imported modules. They must not replace these."""
+    """Only dev has the locale and the current directory.
+
+    The directory contains modules with the names of imported modules. They must not replace these.
+    """
     with tempfile.TemporaryDirectory(prefix="mnemosyne dev 'ü' ") as home:
         for name in ("mcp", "http", "mnemosyne", "numpy"):
             (Path(home) / f"{name}.py").write_text("raise SystemExit('a neighbour')")
         server = DevServer(Path(home), command=installed.command, cwd=Path(home))
         server.environment = installed.environment | {"LC_ALL": "C", "HTTP_PROXY": NO_PROXY}
-        server.client = httpx.Client(timeout=30, trust_env=False)
         try:
             server.start()
             memory_id = server.remember("ÄRGER mit Umlauten")
